@@ -78,7 +78,8 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"joint_order", "header"}),
     ),
     Format("MuJoCo qpos", "trajectory.qpos_file", (".npy",), frozenset({"robot"})),
-    Format("USD", "usda", (".usda",), reads=False),
+    Format("USD text", "usd", (".usda",), frozenset({"scale", "animation"})),
+    Format("USD", "usd", (".usdc", ".usd", ".usdz"), frozenset({"scale", "animation"}), writes=False),
     Format("HTML", "html", (".html",), reads=False),
 )
 
@@ -110,7 +111,7 @@ def load(
 
     Args:
         path: the file.
-        scale: length of one file unit [m], for BVH, ASF/AMC, FBX and glTF. By default a unit that the file itself
+        scale: length of one file unit [m], for BVH, ASF/AMC, FBX, glTF and USD. By default a unit that the file itself
             states is used (CMU's rule for ASF), and otherwise a metre.
         fps: frames a second; by default the file's own rate. Every format takes it.
         first_frame: number of frames to drop from the beginning, 0 by default, less than the file has. Every format
@@ -118,7 +119,7 @@ def load(
         repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
-        animation: which animation of a glTF or VRM file, or take of an FBX file, by name or number from 0; by default
+        animation: which animation of a glTF, VRM or USD file, or take of an FBX file, by name or number from 0; by default
             the first, of an FBX file the first that moves the body.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
             whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes. A file of

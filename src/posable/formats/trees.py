@@ -9,6 +9,7 @@ baked into the offsets of the joints below it, any other is applied to the joint
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..skeleton import Pose
 
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
 STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
+BLOCK = 2048  # frames at once
 INHERITED, COMPONENTWISE, OWN = 0, 1, 2
 """How a node takes the scale of its parent: all of it, each axis by itself, or none but what the parent itself took."""
 
@@ -136,6 +138,11 @@ class Folded:
     offsets: Floats
     scale: Floats
 
+    def is_finite(self) -> bool:
+        """Whether all numbers are finite."""
+        arrays = (self.translation, self.rotations, self.offsets, self.scale)
+        return all(bool(np.isfinite(array).all()) for array in arrays)
+
 
 def fold(
     tree: Tree,
@@ -182,6 +189,38 @@ def fold(
         rotations[..., j, :] = local(node, "rotation")
         scale[..., j, :] = scale_at(node, above)
     return Folded(offsets[..., 0, :].copy(), rotations, offsets, scale)
+
+
+def sampled(
+    tree: Tree,
+    joints: list[int],
+    world: tuple[Floats, float],
+    still: Folded,
+    frames: int,
+    tracks_of: Callable[[int, int], dict[tuple[int, str], Floats]],
+    check: Callable[[Folded], None],
+    names: tuple[str, ...],
+) -> tuple[Pose, list[str]]:
+    """Return the poses of all frames, made block by block: only what stays is as long as the motion; and notes.
+
+    `tracks_of` gives what moves from one frame to another, `check` raises where transforms are not finite.
+    """
+    translation, rotations = np.empty((frames, 3)), np.empty((frames, len(joints), 4))
+    offsets: Floats | None = None
+    notes: list[str] = []
+    for first in range(0, frames, BLOCK):
+        last = min(first + BLOCK, frames)
+        folded = fold(tree, joints, world, tracks_of(first, last), last - first)
+        check(folded)
+        translation[first:last], rotations[first:last] = folded.translation, folded.rotations
+        if offsets is None and moves(still, folded.offsets):
+            offsets = np.empty((frames, len(joints), 3))
+            offsets[:first] = still.offsets
+            offsets[:first, 0] = translation[:first]
+        if offsets is not None:
+            offsets[first:last] = folded.offsets
+        notes = notes or scale_notes(still, folded.scale, names)
+    return Pose(translation, rotations, offsets), notes
 
 
 def posed(still: Folded, moved: Folded, noise: float = STILL) -> Pose:

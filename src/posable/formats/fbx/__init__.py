@@ -20,7 +20,7 @@ from ...compute import FormatError
 from ...compute.types import Floats, Ints
 from ...skeleton import Character, Motion, Pose, Skeleton
 from ..doubts import doubts
-from ..trees import COMPONENTWISE, INHERITED, Folded, fold, moves, scale_notes, split_matrices
+from ..trees import COMPONENTWISE, INHERITED, Folded, fold, moves, sampled, split_matrices
 from .document import Document, read_document
 from .mesh import MeshReader, Skin, bind_poses, read_skins
 from .models import ModelTree, joint_nodes, read_models
@@ -30,7 +30,6 @@ from .takes import Take, frame_ticks, read_takes, take_names
 __all__ = ["FbxSource", "animations", "read"]
 
 REST_FPS = 30.0  # of the one frame of a file without takes
-BLOCK = 4096  # frames at once
 AXES = "XYZ"
 ENDS = ("_end", ".end", "nub", "_end_end")
 
@@ -108,7 +107,21 @@ def _motion(document: Document, unit: float, fps: float | None, animation: str |
         offsets = stated.offsets[None] if moves(rest, stated.offsets[None]) else None
         pose, more = Pose(stated.translation[None], stated.rotations[None], offsets), [_STILL]
         return _noted(Motion(skeleton, pose, rate), unit, [*notes, *more])
-    pose, more = _sampled(document, tree, joints, take, moving, ticks, world, rest, skeleton.names)
+
+    def tracks_of(first: int, last: int) -> dict[tuple[int, str], Floats]:
+        tracks: dict[tuple[int, str], Floats] = {}
+        for node in moving:
+            transform = take.transforms(tree, node, ticks[first:last])
+            if transform is not None:
+                tracks |= {
+                    (node, path): values for path, values in zip(("translation", "rotation", "scale"), transform)
+                }
+        return tracks
+
+    def check(folded: Folded) -> None:
+        _check_finite(document, folded)
+
+    pose, more = sampled(tree, joints, world, rest, len(ticks), tracks_of, check, skeleton.names)
     return _noted(Motion(skeleton, pose, rate, take.name), unit, [*notes, *more])
 
 
@@ -138,42 +151,6 @@ def _settle(tree: ModelTree, take: Take, moving: set[int], ticks: Ints) -> None:
         stated = take.stated(tree, node, ticks)
         placed = tree.moved(node, stated["translation"][0], tree.euler[node], stated["scale"][0])
         tree.translation[node], tree.rotation[node], tree.scale[node] = placed
-
-
-def _sampled(
-    document: Document,
-    tree: ModelTree,
-    joints: list[int],
-    take: Take,
-    moving: set[int],
-    ticks: Ints,
-    world: tuple[Floats, float],
-    rest: Folded,
-    names: tuple[str, ...],
-) -> tuple[Pose, list[str]]:
-    """The poses of a take at some times, block by block: only what stays is as long as the motion."""
-    translation, rotations = np.empty((len(ticks), 3)), np.empty((len(ticks), len(joints), 4))
-    offsets: Floats | None = None
-    notes: list[str] = []
-    for first in range(0, len(ticks), BLOCK):
-        some = ticks[first : first + BLOCK]
-        tracks: dict[tuple[int, str], Floats] = {}
-        for node in moving:
-            placed = take.transforms(tree, node, some)
-            if placed is not None:
-                tracks |= {(node, path): values for path, values in zip(("translation", "rotation", "scale"), placed)}
-        folded = fold(tree, joints, world, tracks, len(some))
-        _check_finite(document, folded)
-        here = slice(first, first + len(some))
-        translation[here], rotations[here] = folded.translation, folded.rotations
-        if offsets is None and moves(rest, folded.offsets):
-            offsets = np.empty((len(ticks), len(joints), 3))
-            offsets[:first] = rest.offsets
-            offsets[:first, 0] = translation[:first]
-        if offsets is not None:
-            offsets[here] = folded.offsets
-        notes = notes or scale_notes(rest, folded.scale, names)
-    return Pose(translation, rotations, offsets), notes
 
 
 def _rest_worlds(tree: ModelTree, binds: dict[int, Floats]) -> Floats:
@@ -259,6 +236,5 @@ def _skeleton(
 
 
 def _check_finite(document: Document, folded: Folded) -> None:
-    arrays = (folded.translation, folded.rotations, folded.offsets, folded.scale)
-    if not all(np.isfinite(array).all() for array in arrays):
+    if not folded.is_finite():
         raise FormatError(document.path, "its transforms multiply beyond all numbers", "Objects")

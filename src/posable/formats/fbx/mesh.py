@@ -16,6 +16,7 @@ from ... import math as pm
 from ...compute.types import Floats, Ints
 from ...skeleton import Frames, SkinnedMesh
 from ..gltf.mesh import to_srgb
+from ..polygons import fans
 from ..trees import split_matrices
 from .document import Document, FbxObject
 from .models import ORDERS, ModelTree, euler_rotations
@@ -153,7 +154,7 @@ class MeshReader:
         polygon = np.where(corners < 0, -corners.astype(np.int64) - 1, corners.astype(np.int64))
         if len(polygon) and (polygon.max() >= count or polygon.min() < 0):
             record.fail(f"names vertex {polygon.max()} of {count}")
-        faces, owners = _triangles(polygon, np.flatnonzero(corners < 0))
+        faces, owners = fans(np.diff(np.flatnonzero(corners < 0), prepend=-1), polygon)
         to_world = clusters[0].link @ clusters[0].transform if clusters else self.worlds[skin.node]
         to_world = self.to_ours @ to_world @ self._geometric(skin.node)
         vertices = np.asarray(numbers, dtype=np.float64).reshape(-1, 3) @ to_world[:3, :3].T + to_world[:3, 3]
@@ -222,14 +223,3 @@ class MeshReader:
             by_face = each[np.minimum(owners, len(each) - 1)] if len(each) > 1 else np.full(len(owners), each[0])
             chosen[faces.reshape(-1)] = np.repeat(by_face, 3)
         return to_srgb(table)[chosen]
-
-
-def _triangles(polygon: Ints, ends: Ints) -> tuple[NDArray[np.int32], Ints]:
-    """(T, 3) the triangles of polygons, as fans, and the polygon (T,) that each is of."""
-    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.empty(0, np.int64)
-    sizes = np.maximum(ends - starts - 1, 0)  # triangles of each
-    owners = np.repeat(np.arange(len(ends)), sizes)
-    step = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    first = starts[owners]
-    corners = np.stack([first, first + step + 1, first + step + 2], axis=-1).reshape(-1, 3)
-    return polygon[corners].astype(np.int32).reshape(-1, 3), owners

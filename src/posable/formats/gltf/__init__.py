@@ -203,6 +203,5 @@ def _few(notes: list[str], max_notes: int = 20) -> tuple[str, ...]:
 
 
 def _check_finite(entry: JsonObject, folded: Folded) -> None:
-    arrays = (folded.translation, folded.rotations, folded.offsets, folded.scale)
-    if not all(np.isfinite(array).all() for array in arrays):
+    if not folded.is_finite():
         entry.fail("its transforms multiply beyond all numbers")

@@ -156,7 +156,7 @@ def frame_times(
     keys = np.unique(np.concatenate(list(inputs.values())))
     start, duration = float(keys[0]), float(keys[-1] - keys[0])
     ours = mark(animation)
-    rate = fps or (ours.number("fps") if ours.has("fps") else _rate_of(keys - start))
+    rate = fps or (ours.number("fps") if ours.has("fps") else rate_of(keys - start))
     if not 0 < rate < 1e6:
         ours.fail(f"is {rate}; expected a positive number of frames a second", "fps")
     frames = round(min(duration * rate, 1e15)) + 1
@@ -167,7 +167,7 @@ def frame_times(
     return start + np.arange(frames) / rate, rate
 
 
-def _rate_of(keys: Floats) -> float:
+def rate_of(keys: Floats) -> float:
     """The lowest usual frame rate at whose frames all keys lie; 60 where none does."""
     tolerance = 2e-3 + 4 * float(np.finfo(np.float32).eps) * float(keys[-1]) * np.array(USUAL_RATES)
     for rate, slack in zip(USUAL_RATES, tolerance):

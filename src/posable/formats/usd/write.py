@@ -4,7 +4,7 @@ A `SkelRoot` holds a `Skeleton` with its `SkelAnimation` and the meshes bound to
 bones of glTF files, since viewers show no skeletons. Meshes that were bound in another pose than the first have a
 `Skeleton` of their own, with the same animation: USD knows one bind pose for each. The stage is in metres, Y up; a
 frame is a time code, counted from 0. Written is text, frame by frame, so that memory does not follow the length of a
-motion; numbers have the nine digits of float32. USD is written and not read.
+motion; numbers have the nine digits of float32.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from .. import __version__
-from ..compute import PosableError, atomic_write
-from ..compute.types import Floats
-from ..math import to_matrix
-from ..skeleton import Motion, Skeleton, SkinnedMesh
-from ..skeleton.character import bone_mesh
-from .gltf.write import check_lengths
+from ... import __version__
+from ...compute import PosableError, atomic_write
+from ...compute.types import Floats
+from ...math import to_matrix
+from ...skeleton import Motion, Skeleton, SkinnedMesh
+from ...skeleton.character import bone_mesh
+from ..gltf.write import check_lengths
 
 ROOT = "Character"
 BLOCK = 2048  # frames at once

@@ -1,10 +1,10 @@
-"""Make the FBX files of tests/data: a little person in two takes, as Blender exports it in several ways.
+"""Make the FBX and USD files of tests/data: a little person, as Blender exports it in several ways.
 
     python -m venv /somewhere && /somewhere/bin/pip install bpy
-    python tools/make_fbx_files.py /somewhere/bin/python
+    python tools/make_blender_files.py /somewhere/bin/python
 
 Beside each file stands where Blender has the joints in every frame of each take, in metres, Y up (`.npz`): before the
-export, straight from its scene, and after an import of the file by Blender itself. The second is noted as a distance.
+export, straight from its scene, and, of FBX, after an import by Blender itself, which is noted as a distance.
 bpy is GPL: it makes files and judges them from outside, nothing of ours imports it.
 
 Made with bpy 5.0.1; its own importer has the joints within 2e-6 m of where they were.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DATA = Path(__file__).parents[1] / "tests" / "data" / "fbx"
+DATA = Path(__file__).parents[1] / "tests" / "data"
 
 MAKE = """
 import math, sys
@@ -118,7 +118,7 @@ for name, (turn, size, options) in WAYS.items():
     person = scene(turn, size)
     animate(person, size, (("Wave", 12), ("Turn", 9)) if name == "blender_default" else (("Wave", 12),))
     bpy.context.scene.render.fps = 30
-    target = sys.argv[1] + "/" + name
+    target = sys.argv[1] + "/fbx/" + name
     keep, worst = {"names": [bone.name for bone in person.pose.bones], "size": options.get("global_scale", 1.0)}, 0.0
     for action in bpy.data.actions:
         keep[action.name] = places(person, action, range(1, int(action.frame_range[1]) + 1))
@@ -133,11 +133,23 @@ for name, (turn, size, options) in WAYS.items():
             worst = max(worst, float(np.abs(seen / keep["size"] - keep[take]).max()))
     np.savez_compressed(target + ".npz", imported=worst, **keep)
     print("made", name, sorted(keep), "Blender's own importer is", worst, "m away")
+
+for name, turn, size in (("blender_plain.usdc", (0, 0, 0), 1.0), ("blender_turned.usda", (0.3, 0.2, 0.9), 0.01)):
+    person = scene(turn, size)
+    animate(person, size, (("Wave", 12),))
+    bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 30, 1, 12
+    keep = places(person, bpy.data.actions["Wave"], range(1, 13))
+    target = sys.argv[1] + "/usd/" + name
+    bpy.ops.wm.usd_export(filepath=target, export_animation=True, export_armatures=True, generate_preview_surface=False,
+                          export_materials=False)
+    np.savez_compressed(target + ".npz", names=[bone.name for bone in person.pose.bones], Wave=keep)
+    print("made", name)
 """
 
 
 def main(python: str) -> int:
-    DATA.mkdir(parents=True, exist_ok=True)
+    for kind in ("fbx", "usd"):
+        (DATA / kind).mkdir(parents=True, exist_ok=True)
     done = subprocess.run([python, "-c", MAKE, str(DATA)], capture_output=True, text=True, check=False)
     print("\n".join(line for line in done.stdout.splitlines() if line.startswith("made")))
     if done.returncode or "made" not in done.stdout:
