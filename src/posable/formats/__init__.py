@@ -119,8 +119,8 @@ def load(
         repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
-        animation: which animation of a glTF, VRM or USD file, or take of an FBX file, by name or number from 0; by default
-            the first, of an FBX file the first that moves the body.
+        animation: which animation of a glTF, VRM or USD file, or take of an FBX file, by name or number from 0; by
+            default the first, of an FBX file the first that moves the body.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
             whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes. A file of
             AMASS has "z" up (the default); "y" is for those that other programs made. Of a C3D

@@ -1,4 +1,4 @@
-"""What a USD file holds of a skinned character, taken out of it by Pixar's library in a process of its own.
+"""The content of a USD file with a skinned character, taken out of it by Pixar's library in a process of its own.
 
     python -m posable.formats.usd.extract FILE FOLDER ANIMATION
 
@@ -243,8 +243,8 @@ def _write_meshes(bindings: Any, query: Any, joints: list[str], out: Path, most:
                     arrays["colours"] = np.broadcast_to(values, (len(points), 3)).copy()
             for name, value in arrays.items():
                 np.save(out / f"mesh{number}_{name}.npy", value)
-            turned = str(mesh.GetOrientationAttr().Get() or "") == "leftHanded"
-            found.append({"name": prim.GetName(), "colours": "colours" in arrays, "mirrored": turned})
+            mirrored = str(mesh.GetOrientationAttr().Get() or "") == "leftHanded"
+            found.append({"name": prim.GetName(), "colours": "colours" in arrays, "mirrored": mirrored})
     return found
 
 
