@@ -93,7 +93,7 @@ def _resampled(motion: Motion, fps: float) -> Motion:
 
 
 def _extracted(path: Path, folder: Path, animation: str | int | None) -> dict[str, Any]:
-    """Return what a process of its own finds in the file; what ends that process is an error, like all that is wrong."""
+    """Return what a process of its own finds in the file; what ends that process is an error, too."""
     if importlib.util.find_spec("pxr") is None:
         raise MissingExtraError("reading USD needs the package 'usd-core'; install it with: pip install 'posable[usd]'")
     size = path.stat().st_size
