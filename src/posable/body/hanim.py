@@ -1,14 +1,16 @@
 """The built-in figure: a person with H-Anim's structure, human proportions and eleven measures to change.
 
 Names are those of H-Anim (ISO/IEC 19774, first edition), a subset of its joints in its hierarchy: pelvis, three joints
-of the back (vl5, vt10, vt5), neck (vc7) and head (skullbase), clavicles, limbs, toes, and mitten fingers with a thumb.
+of the back (vl5, vt10, vt5), neck (vc7) and head (skullbase), clavicles, limbs, toes, and mitten fingers with a thumb,
+or, where they are requested, five fingers of three joints each.
 The rest pose is H-Anim's neutral one: standing, arms hanging, palms in, facing +Z, the soles on y = 0.
 
 The eleven measures are those of Unzueta et al. 2008, section 9 (`specs/reconstruct.md`, section 2). Their defaults are
 fractions of the stature: segment lengths and heights of Drillis and Contini as printed by Winter 2009, Fig. 4.1 (ankle
 .039, knee .285, hip .530, shoulder .818, upper arm .186, forearm .146, hand .108, foot .152); heights of the back's
 joints, of the base of the skull and the distance between the hips after the default figure of H-Anim. Winter's
-shoulder breadth (.259) is measured outside; the joints of the shoulders lie .21 apart.
+shoulder breadth (.259) is measured outside; the joints of the shoulders lie .21 apart. The bones of fingers, with the
+flesh of their tips, are those of Buryanov and Kotiuk 2010, "Proportions of hand segments", of a hand of 189 mm.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from ..compute import PosableError, UnknownNameError, number
 from ..compute.types import Floats
 from ..skeleton import Skeleton
 from .humanoid import Humanoid
+from .roles import FINGER_CHAINS
 
 MEASURES: dict[str, float] = {
     "foot": 0.152,
@@ -65,11 +68,24 @@ _SIDE_ROLES = {
 }
 
 
-def figure(height: float = 1.75, **measures: float) -> Humanoid:
+_FINGERS: dict[str, tuple[float, float, tuple[float, float, float]]] = {
+    "index": (0.505, 0.105, (0.2105, 0.1184, 0.1040)),
+    "middle": (0.5116, 0.0, (0.2361, 0.1393, 0.1130)),
+    "ring": (0.475, -0.105, (0.2189, 0.1357, 0.1124)),
+    "pinky": (0.425, -0.205, (0.1732, 0.0958, 0.1042)),
+}
+"""In lengths of the hand: how far the knuckle lies below the wrist and before the middle one, and the bones."""
+_THUMB = ((0.04, 0.16, 0.115), (0.2446, 0.1670, 0.1447))
+"""The same of the thumb: where its first joint lies, towards the palm, below and before the wrist; its bones."""
+_FINGER_NAMES = {"thumb": "thumb", "index": "index", "middle": "middle", "ring": "ring", "little": "pinky"}
+
+
+def figure(height: float = 1.75, *, fingers: bool = False, **measures: float) -> Humanoid:
     """The built-in figure.
 
     Args:
         height: stature, sole to top of the head [m]; default 1.75.
+        fingers: whether its hands have five fingers; default False, which is mittens.
         **measures: any of the eleven `MEASURES` [m]. Those not given keep human proportions: lengths across and along
             the arms follow the stature, and the upright ones share what the given ones leave of it, so that the
             figure has the requested height.
@@ -81,7 +97,10 @@ def figure(height: float = 1.75, **measures: float) -> Humanoid:
     roles = dict(_ROLES)
     for side, letter in (("left", "l"), ("right", "r")):
         roles |= {f"{side}_{role}": f"{letter}_{joint}" for role, joint in _SIDE_ROLES.items()}
-    return Humanoid(figure_skeleton(lengths), roles=roles)
+        for finger, name in _FINGER_NAMES.items() if fingers else ():
+            chain = FINGER_CHAINS[f"{side}_{finger}"]
+            roles |= {role: f"{letter}_{name}{k}" for k, role in enumerate(chain, 1)}
+    return Humanoid(figure_skeleton(lengths, fingers), roles=roles)
 
 
 def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
@@ -107,8 +126,8 @@ def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
     return lengths | {name: lengths[name] * stretch for name in free}
 
 
-def figure_skeleton(lengths: dict[str, float]) -> Skeleton:
-    """The skeleton of a figure with these lengths (as `body_lengths` gives them)."""
+def figure_skeleton(lengths: dict[str, float], fingers: bool = False) -> Skeleton:
+    """The skeleton of a figure with these lengths (as `body_lengths` gives them), with mittens or with fingers."""
     plan = _Plan()
     m = lengths
     hips = m["ankle"] + m["calf"] + m["thigh"]
@@ -125,6 +144,7 @@ def figure_skeleton(lengths: dict[str, float]) -> Skeleton:
     plan.end("skull_tip", "skullbase", (0.0, m["head"], 0.0))
     for letter, side in (("l", 1.0), ("r", -1.0)):
         _arm(plan, m, letter, side)
+        (_fingers if fingers else _mitten)(plan, m["hand"], letter, side)
     return plan.skeleton()
 
 
@@ -154,12 +174,43 @@ def _arm(plan: _Plan, m: dict[str, float], letter: str, side: float) -> None:
         (0.0, -1.0, 0.0),
     )
     plan.joint(f"{letter}_wrist", f"{letter}_elbow", (0.0, -m["forearm"], 0.0))
+
+
+def _mitten(plan: _Plan, hand: float, letter: str, side: float) -> None:
     curl = (0.0, 0.0, -side)  # positive angles close the hand: palms face the body
-    plan.joint(f"{letter}_index1", f"{letter}_wrist", (0.0, -0.50 * m["hand"], 0.0), "hinge", curl)
-    plan.joint(f"{letter}_index2", f"{letter}_index1", (0.0, -0.25 * m["hand"], 0.0), "hinge", curl)
-    plan.end(f"{letter}_fingertips", f"{letter}_index2", (0.0, -0.25 * m["hand"], 0.0))
-    plan.joint(f"{letter}_thumb1", f"{letter}_wrist", (0.0, -0.16 * m["hand"], 0.15 * m["hand"]))
-    plan.end(f"{letter}_thumb_tip", f"{letter}_thumb1", (0.0, -0.30 * m["hand"], 0.17 * m["hand"]))
+    plan.joint(f"{letter}_index1", f"{letter}_wrist", (0.0, -0.50 * hand, 0.0), "hinge", curl)
+    plan.joint(f"{letter}_index2", f"{letter}_index1", (0.0, -0.25 * hand, 0.0), "hinge", curl)
+    plan.end(f"{letter}_fingertips", f"{letter}_index2", (0.0, -0.25 * hand, 0.0))
+    plan.joint(f"{letter}_thumb1", f"{letter}_wrist", (0.0, -0.16 * hand, 0.15 * hand))
+    plan.end(f"{letter}_thumb_tip", f"{letter}_thumb1", (0.0, -0.30 * hand, 0.17 * hand))
+
+
+def _fingers(plan: _Plan, hand: float, letter: str, side: float) -> None:
+    """Fingers as in the neutral pose (`body.hand.frames`): straight, the thumb half way between them and forward."""
+    (palm, below, before), bones = _THUMB
+    slant = math.sqrt(0.5)
+    at = (-side * palm * hand, -below * hand, before * hand)
+    steps = [(0.0, -slant * bone * hand, slant * bone * hand) for bone in bones]
+    _finger(plan, f"{letter}_thumb", f"{letter}_wrist", at, steps, (1.0, 0.0, 0.0))
+    for name, (down, ahead, bones) in _FINGERS.items():
+        steps = [(0.0, -bone * hand, 0.0) for bone in bones]
+        at = (0.0, -down * hand, ahead * hand)
+        _finger(plan, f"{letter}_{name}", f"{letter}_wrist", at, steps, (0.0, 0.0, -side))
+
+
+def _finger(
+    plan: _Plan,
+    name: str,
+    above: str,
+    at: tuple[float, float, float],
+    steps: list[tuple[float, float, float]],
+    curl: tuple[float, float, float],
+) -> None:
+    """Add a finger: a ball at its root, two hinges that positive angles close, and a tip."""
+    plan.joint(f"{name}1", above, at)
+    plan.joint(f"{name}2", f"{name}1", steps[0], "hinge", curl)
+    plan.joint(f"{name}3", f"{name}2", steps[1], "hinge", curl)
+    plan.end(f"{name}_tip", f"{name}3", steps[2])
 
 
 class _Plan:

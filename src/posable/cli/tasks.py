@@ -113,7 +113,7 @@ def retarget_file(
     file, body = Path(job["file"]), job.get("body")
     motion = read_motion(file, reading or {})
     source = body_of(motion, file, roles)
-    target = figure(**({} if height is None else {"height": height}))
+    target = figure() if height is None else figure(height)
     if body is not None:
         target = body_of(load(body), Path(body), roles)
     found = retarget(motion, source, target, contacts=contacts, limits=limits, keep_out=keep_out)

@@ -366,6 +366,10 @@ def _candidates(body: Humanoid) -> Bools:
     thigh = np.isin(packed["joint"], [body.index("left_upper_leg"), body.index("right_upper_leg")])
     candidates &= ~(trunk[:, None] & trunk[None, :])
     candidates &= ~((thigh[:, None] & belly[None, :]) | (belly[:, None] & thigh[None, :]))
+    for side in ("left", "right"):  # fingers of a hand touch each other and its palm by nature
+        hand = np.isin(packed["joint"], [j for role, j in body.fingers.items() if role.startswith(side)])
+        hand |= (packed["joint"] == body.index(f"{side}_hand")) & bool(body.fingers)
+        candidates &= ~(hand[:, None] & hand[None, :])
     return np.asarray(candidates)
 
 

@@ -21,6 +21,7 @@ from ...collision import Volumes
 from ...collision.fitting import fit_volumes
 from ...compute.types import Floats
 from ...math import axis_angle, conjugate, multiply, rotate
+from ..hand.frames import finger_chains, finger_tip
 from ..measures import SKULL_TIP, Sole, expected_stature, sole_of
 from ..roles import parent_role
 
@@ -73,13 +74,14 @@ def body_volumes(body: Humanoid) -> Volumes:
     if skin is not None:
         return skin
     frames = body.neutral_frames
-    joints = dict(body.roles)
+    joints = body.roles | body.fingers
     for role, name in _HAND_JOINTS.items():
         if name in body.skeleton.names:
             joints[role] = body.skeleton.index(name)
     positions = {role: frames.positions[joint] for role, joint in joints.items()}
+    tips = {chain[-1]: finger_tip(frames, body.fingers[chain[-1]]) for chain in finger_chains(body.fingers)}
     size = expected_stature(body) / STATURE
-    clay = Clay(positions, size, {side: sole_of(body, side) for side in ("left", "right")})
+    clay = Clay(positions, size, {side: sole_of(body, side) for side in ("left", "right")}, tips=tips)
     if SKULL_TIP in body.skeleton.end_names:  # the built-in figure knows how high its head is
         tip = frames.ends[body.skeleton.end_names.index(SKULL_TIP)]
         clay.head = float(tip[1] - positions["head"][1]) / (size * CROWN)
@@ -96,6 +98,7 @@ class Clay:
         size: the body's stature over `STATURE`; girths are multiplied by it.
         soles: the undersides of the feet, by side.
         head: the head's size relative to that of a person of this stature.
+        tips: where fingers end, by the role of their last joint; None where the rig does not say it.
         parts: name, carrier, kind, start, end, radii, orientation and tone of each, as `Volumes` takes them.
     """
 
@@ -103,6 +106,7 @@ class Clay:
     size: float
     soles: dict[str, Sole]
     head: float = 1.0
+    tips: dict[str, Floats | None] = field(default_factory=dict)
     parts: list[tuple[str, str, str, Floats, Floats, Floats, Floats, int]] = field(default_factory=list)
 
     def cone(self, name: str, role: str, start: Floats, end: Floats, r0: float, r1: float, tone: int = MAIN) -> None:
@@ -237,6 +241,9 @@ def _arm(clay: Clay, side: str, sign: float) -> None:
 def _hand(clay: Clay, side: str, sign: float) -> None:
     """Palm, four fingers and a thumb; the palm faces the body, the thumb is in front."""
     hand = f"{side}_hand"
+    if chains := [chain for chain in finger_chains(clay.positions) if chain[0].startswith(side)]:
+        _fingers(clay, side, sign, chains)
+        return
     long = 0.189  # of a person of STATURE; rigs rarely say how long their hands are
     clay.egg(f"{side}_wrist", hand, clay.at(hand, 0, -0.006, 0), (0.024, 0.028, 0.030), ACCENT)
     clay.egg(f"{side}_palm", hand, clay.at(hand, 0, -0.052, 0.004), (0.017, 0.056, 0.041))
@@ -250,6 +257,36 @@ def _hand(clay: Clay, side: str, sign: float) -> None:
         clay.cone(f"{side}_{name}_tip", f"{side}_fingertips", bend, tip, 0.0095, 0.0080)
     root, tip = clay.at(hand, -sign * 0.004, -0.034, 0.026), clay.at(hand, -sign * 0.012, -0.088, 0.060)
     clay.cone(f"{side}_thumb", f"{side}_thumb", root, tip, 0.0165, 0.0105)
+
+
+def _fingers(clay: Clay, side: str, sign: float, chains: list[list[str]]) -> None:
+    """A palm that reaches to the knuckles, and a cone for each bone of a finger."""
+    hand, wrist = f"{side}_hand", clay.positions[f"{side}_hand"]
+    clay.egg(f"{side}_wrist", hand, clay.at(hand, 0, -0.006, 0), (0.024, 0.028, 0.030), ACCENT)
+    knuckles = [clay.positions[chain[0]] for chain in chains if "thumb" not in chain[0]]
+    clay.egg(f"{side}_palm", hand, 0.45 * wrist + 0.55 * np.mean(knuckles, axis=0), (0.0155, 0.047, 0.036))
+    for chain in chains:
+        finger = chain[0].rpartition("_")[0]
+        thin = {"thumb": 1.15, "little": 0.86, "ring": 0.95, "index": 0.98}.get(finger.partition("_")[2], 1.0)
+        root = clay.positions[chain[0]]
+        if not finger.endswith("thumb"):
+            heel = 0.72 * wrist + 0.28 * root
+            clay.cone(f"{finger}_palm", hand, heel, root, 0.0135, 0.0112 * thin)
+        elif chain[0].endswith("metacarpal"):
+            clay.cone(f"{side}_thenar", hand, 0.4 * wrist + 0.6 * root, root, 0.0150, 0.0165)
+        points, tip = [clay.positions[role] for role in chain], clay.tips[chain[-1]]
+        if tip is None:  # a last bone is three quarters as long as the one before
+            tip = points[-1] + 0.75 * (points[-1] - (points[-2] if len(chain) > 1 else wrist))
+        points.append(tip)
+        girths = np.linspace(0.0100, 0.0074, len(points)) * thin
+        if finger.endswith("thumb"):
+            girths = np.linspace(0.0160, 0.0082, len(points)) * np.where(np.arange(len(points)) > 0, 0.98, 1.0)
+        for k, role in enumerate(chain):
+            end = points[k + 1]
+            if k == len(chain) - 1:  # the flesh of the tip ends there
+                bone = end - points[k]
+                end = end - bone * min(0.8, clay.size * girths[k + 1] / max(float(np.linalg.norm(bone)), 1e-9))
+            clay.cone(role, role, points[k], end, float(girths[k]), float(girths[k + 1]))
 
 
 def _leg(clay: Clay, side: str) -> None:

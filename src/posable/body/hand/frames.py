@@ -13,7 +13,7 @@ rotation, in the frame of the hand. A tip without a joint or site after it conti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -42,16 +42,20 @@ def finger_rotations(frames: Frames, fingers: Mapping[str, int], to_neutral: Map
         to_neutral: the same for the hands, by role, as `neutral.neutral_rotations` gives them.
     """
     rotations = {}
-    for finger, chain in FINGER_CHAINS.items():
-        roles = [role for role in chain if role in fingers]
-        if not roles:
-            continue
-        hand = to_neutral[f"{finger.partition('_')[0]}_hand"]
-        straight = THUMB if finger.endswith("thumb") else ALONG
+    for roles in finger_chains(fingers):
+        hand = to_neutral[f"{roles[0].partition('_')[0]}_hand"]
+        straight = THUMB if "thumb" in roles[0] else ALONG
         for role, bone in zip(roles, bone_directions(frames, [fingers[role] for role in roles]), strict=True):
             now = straight if bone is None else rotate(hand, bone)
             rotations[role] = multiply(between(now, straight), hand)
     return rotations
+
+
+def finger_chains(present: Iterable[str]) -> list[list[str]]:
+    """Return the roles of each finger of which any joint is present, from the palm outwards, those that are."""
+    among = set(present)
+    chains = ([role for role in chain if role in among] for chain in FINGER_CHAINS.values())
+    return [chain for chain in chains if chain]
 
 
 def bone_directions(frames: Frames, joints: list[int]) -> list[Floats | None]:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 FLOW, FLOW_LEAST, FLOW_MOST = 0.14, 0.0012, 0.008
 """How far a volume flows into others: a fraction of its radius, and between these [m]."""
-CELL, FINE_CELL = 0.018, 0.0075
-"""Edges of the grid's cells on a body of 1.75 m [m], for large volumes and for small ones."""
+CELL, FINE_CELL, FINGER_CELL = 0.018, 0.0075, 0.0042
+"""Edges of the grid's cells on a body of 1.75 m [m], for large volumes, for small ones, and for fingers."""
+SPREAD = {"index": -0.30, "middle": -0.08, "ring": 0.16, "little": 0.42}
+"""How far fingers are spread while the surface is made [rad], so that they do not flow together."""
 SMALL = 0.032
 """Radius below which a volume is small, on a body of 1.75 m [m]."""
 BEND = 0.32
@@ -86,7 +88,10 @@ def _make(volumes: Volumes, skeleton: Skeleton, body: Humanoid | None, depth: fl
     field = _Field(volumes, frames, depth)
     scale = float(field.high[:, 1].max() - field.low[:, 1].min()) / 1.75
     small = volumes.radii[:, :2].max(axis=1) < SMALL * scale
-    regions = [(CELL, ~small), *((FINE_CELL, region) for region in _regions(field, small))]
+    fingers = np.isin(volumes.joints, [] if body is None else [*body.fingers.values()])
+    regions = [(CELL, ~small)]
+    for region in _regions(field, small):
+        regions.append((FINGER_CELL if (region & fingers).any() else FINE_CELL, region))
     parts = [_surface(field, cell * scale, region, CELL * scale) for cell, region in regions if region.any()]
     vertices = np.concatenate([part[0] for part in parts])
     first = np.cumsum([0, *(len(part[0]) for part in parts)])
@@ -302,8 +307,16 @@ def _weights(
 
 
 def _spread(body: Humanoid) -> Pose:
-    """Return the neutral pose with arms and legs held apart."""
+    """Return the neutral pose with arms, legs and fingers held apart."""
     pose, skeleton = body.neutral_pose, body.skeleton
+    apart = {
+        role: pm.axis_angle((1.0, 0.0, 0.0), angle)
+        for finger, angle in SPREAD.items()
+        for role in body.fingers
+        if role.endswith(f"_{finger}_proximal") and angle
+    }
+    if apart:
+        pose = body.pose(body.canonical(pose).rotated(**apart), base=pose)
     for part, (sideways, up) in APART.items():
         end = "hand" if part == "upper_arm" else "foot"
         for side, sign in (("left", 1.0), ("right", -1.0)):
