@@ -36,7 +36,7 @@ _HOMES = {
     "formats": ["load", "save"],
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
-    "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
+    "body": ["MARKERS", "ROLES", "CanonicalPose", "HandShape", "Humanoid", "figure"],
     "reach": ["Behaviour", "Posture", "ReachSolution", "ReachStep", "Reacher", "load_targets"],
     "reconstruct": ["Calibration", "Points", "Prior", "SequentialIK", "load_points"],
     "classic": [],
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         skeleton,
         studio,
     )
-    from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
+    from .body import MARKERS, ROLES, CanonicalPose, HandShape, Humanoid, figure
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .edit import AutoPose, MotionEditor

@@ -103,7 +103,7 @@ def swapped(name, side):
 
 
 def fingertips(body, pose, side):
-    """(5, 3) [m] in the world: the tips of a hand's fingers, recomputed with plain NumPy from local rotations."""
+    """(5, 3) [m] in the world: the tips of the fingers that a hand has, by plain NumPy from local rotations."""
     skeleton = body.skeleton
     at, turn = np.zeros((len(skeleton), 3)), np.zeros((len(skeleton), 4))
     for j, parent in enumerate(skeleton.parents):
@@ -115,6 +115,8 @@ def fingertips(body, pose, side):
     tips = []
     for finger in FINGERS_OF:
         chain = [role for role in FINGER_CHAINS[f"{side}_{finger}"] if role in body.fingers]
+        if not chain:
+            continue
         last = body.fingers[chain[-1]]
         ends = np.flatnonzero(skeleton.end_parents == last)
         below = skeleton.children(last)

@@ -12,6 +12,7 @@ from .roles import FINGERS, LIMBS, MARKERS, ROLES
 from .roles.matching import find_roles
 
 if TYPE_CHECKING:
+    from .hand import HandShape, HandSolution
     from .hanim import MEASURES, figure
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "MEASURES",
     "ROLES",
     "CanonicalPose",
+    "HandShape",
+    "HandSolution",
     "Humanoid",
     "SpineShape",
     "figure",
     "find_roles",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, {"hanim": ["MEASURES", "figure"]})
+__getattr__, __dir__ = lazy_names(__name__, {"hanim": ["MEASURES", "figure"], "hand": ["HandShape", "HandSolution"]})
 
 explain_mistakes(__name__)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ..limb.solution import TargetLike
     from ..limits import Limits
     from .balance import Balance
+    from .hand.closing import HandSolution
+    from .hand.shapes import HandShape
     from .limb.body_limb import BodyLimb, PlaceSolution
     from .limb.elbows import ElbowSolution
     from .packed import PackedBody
@@ -523,6 +525,42 @@ class Humanoid:
         """Return the pose with a limb at its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
         self.require_person("pose_limb")
         return self.limb(limb).pose(pose, values)
+
+    def pose_hand(self, pose: Pose, side: str, shape: HandShape | str, weight: ArrayLike = 1.0) -> Pose:
+        """Return the pose with the fingers of a hand in a shape, inside their limits; all else is as it was.
+
+        Args:
+            pose: one, or a batch that broadcasts with the shape and the weight.
+            side: "left" or "right".
+            shape: a `HandShape`, or the name of one: "open", "relaxed", "fist", "point", "pinch", ...
+            weight: (...) how much of it: 0 leaves the hand as it is in the pose; default 1.
+        """
+        from .hand.shapes import pose_hand
+
+        return pose_hand(self, pose, side, shape, weight)
+
+    @checked_keywords
+    def close_hand(
+        self,
+        pose: Pose,
+        side: str,
+        scene: Scene,
+        *,
+        start: HandShape | str | None = "ready",
+        end: HandShape | str = "closed",
+    ) -> HandSolution:
+        """Return the pose with the fingers of a hand closed on the obstacles of a scene, each as far as their surface.
+
+        Args:
+            pose: one; the hand is where it shall grasp.
+            side: "left" or "right".
+            scene: what there is to hold, and what is in the way. The surface of a mesh is solid, its inside is not.
+            start: the shape that the fingers begin in: a `HandShape`, the name of one, or None for that of the pose.
+            end: the shape that they have where nothing stops them; default "closed", further than a fist.
+        """
+        from .hand.closing import close_hand
+
+        return close_hand(self, pose, side, scene, start, end)
 
     def balance(self, pose: Pose) -> Balance:
         """Return the centre of mass (..., 3) [m] of a pose, or of a batch, and how far inside the feet it is [m]."""

@@ -252,14 +252,18 @@ class Puppet:
         )
 
     def close_hand(self, side: str, fraction: ArrayLike) -> None:
-        """Close a hand to a fraction (F,) of a fist, where the body has the figure's finger joints."""
+        """Close a hand to a fraction (F,) of a fist, where the body has fingers or the figure's mittens."""
+        amount = np.asarray(fraction) * np.ones(len(self.times))
+        if any(role.startswith(side) for role in self.body.fingers):
+            relaxed = self.body.pose_hand(self.base or self.body.skeleton.rest, side, "relaxed")
+            self.base = self.body.pose_hand(relaxed, side, "fist", np.clip(amount, 0.0, 1.0))
+            return
         skeleton, letter = self.body.skeleton, side[0]
         if f"{letter}_index1" not in skeleton.names:
             return
         base = self.base or skeleton.rest
         rotations = np.broadcast_to(base.rotations, (len(self.times), len(skeleton), 4)).copy()
         sign = 1.0 if side == "left" else -1.0
-        amount = np.asarray(fraction) * np.ones(len(self.times))
         for name, angle in ((f"{letter}_index1", 1.35), (f"{letter}_index2", 1.75)):
             rotations[:, skeleton.index(name)] = about(-sign * Z, angle * amount)
         # The thumb folds over the fingers: down and across the palm.
