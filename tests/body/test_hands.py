@@ -243,21 +243,22 @@ def test_a_thin_wire_and_a_thin_plate_stop_fingers_as_well(figure):
     judge(figure, figure.close_hand(pose, "left", scene), "left", lambda p: from_box(p, centre, turn, half))
 
 
-def test_fingers_wrap_each_bone_after_the_other(figure):
-    """Round a rod in the palm the first bones stop first, and the last ones go on."""
+def test_bones_after_one_that_touches_go_on(figure):
+    """A bead before the first bone of the middle finger stops that, and neither its other bones nor other fingers."""
     pose = stretched_out(figure)
-    place, turn = hand_frame(figure, pose, "left")
+    place, _ = hand_frame(figure, pose, "left")
     scene = ps.Scene()
-    scene.capsule("rod", 0.018, 0.3, place(-0.037, -0.085, 0.0), pm.multiply(turn, pm.axis_angle([1, 0, 0], np.pi / 2)))
+    centre = place(-0.035, -0.110, 0.0)
+    scene.sphere("bead", 0.008, centre)
     answer = figure.close_hand(pose, "left", scene)
-    assert answer.status == Status.REACHED and set(answer.touched) == {"rod"}
+    judge(figure, answer, "left", lambda p: from_sphere(p, centre, 0.008))
     bend = pm.angle(ps.HandShape.of(figure, answer.pose, "left").rotations, [1.0, 0.0, 0.0, 0.0])
     closed = pm.angle(ps.HandShape.named("closed").rotations, [1.0, 0.0, 0.0, 0.0])
-    further = []
-    for finger in ("index", "middle", "ring", "little"):
-        first, last = (JOINTS.index(f"{finger}_{part}") for part in ("proximal", "distal"))
-        further.append(bend[last] / closed[last] - bend[first] / closed[first])
-    assert min(further) > -1e-6 and max(further) > 0.1, further
+    done = bend / closed
+    assert answer.finger_status[answer.fingers.index("left_middle")] == Status.REACHED
+    first, second, third = (done[JOINTS.index(f"middle_{part}")] for part in ("proximal", "intermediate", "distal"))
+    assert first + 0.1 < second < third, done
+    assert done[JOINTS.index("little_proximal")] > 0.99
 
 
 def test_nothing_to_hold_closes_the_hand_and_says_so(figure):

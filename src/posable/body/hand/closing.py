@@ -6,7 +6,7 @@ fingers wrap around what they hold, as those of underactuated hands do (Birglen,
 
 No finger passes an obstacle, however thin: the way is advanced conservatively (Mirtich 1996). With a gap d to the
 nearest obstacle, and no point of what still moves faster than v for each unit of the way, a step of d / v cannot reach
-it. Each step is `SHARE` of that, until the gap is below `TOUCHING`.
+it. Each step is `FRACTION` of that, until the gap is below `TOUCHING`.
 
 Volumes of fingers are the body's own where it has them, rounded cones around the bones otherwise: as thick as the skin
 around them, else as the fingers of a person of that size.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TOUCHING = 1e-4
 """[m] A finger touches what is nearer than this."""
-SHARE, MOST_STEPS = 0.95, 400
+FRACTION, MOST_STEPS = 0.95, 400
 OPENINGS = 8
 """How many shapes on the way to a stretched hand are tried where that which fingers begin in is in an obstacle."""
 INSIDE = 1e-6
@@ -101,20 +101,20 @@ class _Hand:
         self.chains = [chain for chain in finger_chains(body.fingers) if chain[0].startswith(side)]
         self.roles = [role for chain in self.chains for role in chain]
         self.finger = np.repeat(np.arange(len(self.chains)), [len(chain) for chain in self.chains])
-        self.place: Ints = np.concatenate([np.arange(len(chain)) for chain in self.chains])
+        self.rank: Ints = np.concatenate([np.arange(len(chain)) for chain in self.chains])
         """(R,) which joint of its finger each is."""
         self.joints = np.array([body.fingers[role] for role in self.roles])
         frames = body.skeleton.forward(pose)
         self.bases = np.array([body.neutral_orientation(role) for role in self.roles])
         self.hand = body.canonical_orientation(frames, body.index(f"{side}_hand"))
         self.roots = np.array([frames.positions[body.fingers[chain[0]]] for chain in self.chains])
-        self.steps = _steps(body, pose, self.joints, self.place)
+        self.steps = _steps(body, pose, self.joints, self.rank)
         self.volumes = finger_volumes(body, self.roles)
         ends = [HandShape.of(body, pose, side) if start is None else as_shape(start), as_shape(end)]
         self.start, self.end = (self._rotations(shape, side) for shape in ends)
         self.end = near(self.start, self.end)
-        self.turns = angle(self.start, self.end)
-        self.way = np.zeros(len(self.roles))
+        self.angles = angle(self.start, self.end)
+        self.progress = np.zeros(len(self.roles))
         self.levers = self._levers()
 
     def _rotations(self, shape: HandShape, side: str) -> Floats:
@@ -138,26 +138,26 @@ class _Hand:
         lengths = np.linalg.norm(self.steps, axis=-1)
         for b in range(len(self.roles)):
             away = reach[b]
-            for a in range(b, b - int(self.place[b]) - 1, -1):
+            for a in range(b, b - int(self.rank[b]) - 1, -1):
                 levers[a, b] = away
                 away += lengths[a]
         return levers
 
-    def rotations(self, way: Floats) -> Floats:
+    def rotations(self, progress: Floats) -> Floats:
         """(R, 4) canonical rotations of the fingers' joints, so far along their way (R,)."""
-        return slerp(self.start, self.end, way)
+        return slerp(self.start, self.end, progress)
 
-    def frames(self, way: Floats) -> tuple[Floats, Floats]:
+    def frames(self, progress: Floats) -> tuple[Floats, Floats]:
         """Positions (R, 3) [m] and orientations (R, 4) in the world of the fingers' joints, so far along their way."""
-        local = self.rotations(way)
+        local = self.rotations(progress)
         canonical, positions = np.empty_like(local), np.empty((len(local), 3))
         orientations = np.empty_like(local)
-        for place in range(int(self.place.max()) + 1):
-            rows = np.flatnonzero(self.place == place)
-            before = np.broadcast_to(self.hand, (len(rows), 4)) if place == 0 else canonical[rows - 1]
+        for rank in range(int(self.rank.max()) + 1):
+            rows = np.flatnonzero(self.rank == rank)
+            before = np.broadcast_to(self.hand, (len(rows), 4)) if rank == 0 else canonical[rows - 1]
             canonical[rows] = multiply(before, local[rows])
             orientations[rows] = multiply(canonical[rows], self.bases[rows])
-            if place == 0:
+            if rank == 0:
                 positions[rows] = self.roots[self.finger[rows]]
             else:
                 positions[rows] = positions[rows - 1] + rotate(orientations[rows - 1], self.steps[rows])
@@ -165,7 +165,7 @@ class _Hand:
 
     def open_up(self, scene: Scene) -> None:
         """Let fingers that begin inside an obstacle begin further open instead, as far as they must, if that helps."""
-        inside = self.gaps(scene, self.way)[0] < 0.0
+        inside = self.gaps(scene, self.progress)[0] < 0.0
         begun, spread = self.start, self._rotations(as_shape("stretched"), self.side)
         for weight in np.linspace(0.0, 1.0, OPENINGS + 1)[1:]:
             bad = np.isin(self.finger, self.finger[inside])
@@ -173,33 +173,33 @@ class _Hand:
                 break
             tried = np.where(bad[:, None], slerp(begun, near(begun, spread), weight), self.start)
             self.start = tried
-            inside = self.gaps(scene, self.way)[0] < 0.0
+            inside = self.gaps(scene, self.progress)[0] < 0.0
         stuck = np.isin(self.finger, self.finger[inside])
         self.start = np.where(stuck[:, None], begun, self.start)
         self.end = near(self.start, self.end)
-        self.turns = angle(self.start, self.end)
+        self.angles = angle(self.start, self.end)
 
     def close(self, scene: Scene) -> None:
         """Move all fingers until they touch or have closed."""
         moving = np.ones(len(self.roles), np.bool_)
         for _ in range(MOST_STEPS):
-            gaps = self.gaps(scene, self.way)[0]
+            gaps = self.gaps(scene, self.progress)[0]
             for row in np.flatnonzero(gaps <= TOUCHING):  # it stops, and what is before it
-                moving[row - int(self.place[row]) : row + 1] = False
-            moving &= self.way < 1.0
+                moving[row - int(self.rank[row]) : row + 1] = False
+            moving &= self.progress < 1.0
             if not moving.any():
                 break
             # A bone moves as far as the joints before it that still move, and its own, can swing it.
-            speeds = ((moving * self.turns)[:, None] * self.levers).sum(axis=0)
+            speeds = ((moving * self.angles)[:, None] * self.levers).sum(axis=0)
             free = np.where(speeds > 0.0, np.maximum(gaps, 0.0) / np.maximum(speeds, 1e-12), np.inf)
             allowed = np.full(len(self.chains), np.inf)
             np.minimum.at(allowed, self.finger, free)
-            step = np.minimum(SHARE * allowed[self.finger], 1.0)
-            self.way = np.where(moving, np.minimum(self.way + step, 1.0), self.way)
+            step = np.minimum(FRACTION * allowed[self.finger], 1.0)
+            self.progress = np.where(moving, np.minimum(self.progress + step, 1.0), self.progress)
 
-    def gaps(self, scene: Scene, way: Floats) -> tuple[Floats, list[str]]:
+    def gaps(self, scene: Scene, progress: Floats) -> tuple[Floats, list[str]]:
         """(R,) [m] distance of each joint's volumes from the nearest obstacle, infinite without, and its name."""
-        positions, orientations = self.frames(way)
+        positions, orientations = self.frames(progress)
         packed, best = self.volumes.packed, np.full(len(self.roles), np.inf)
         names = [""] * len(self.roles)
         rows, known = scene.packed, scene.names
@@ -216,9 +216,9 @@ class _Hand:
 
     def solution(self, scene: Scene) -> HandSolution:
         """The pose, and what its fingers do, measured on it."""
-        way = self.way
-        pose = with_fingers(self.body, self.pose, dict(zip(self.roles, self.rotations(way), strict=True)))
-        gaps, names = self.gaps(scene, way)
+        progress = self.progress
+        pose = with_fingers(self.body, self.pose, dict(zip(self.roles, self.rotations(progress), strict=True)))
+        gaps, names = self.gaps(scene, progress)
         nearest = [int(rows[np.argmin(gaps[rows])]) for rows in self._rows()]
         worst, status = gaps[nearest], np.full(len(self.chains), Status.UNREACHABLE, np.int8)
         status[worst <= TOUCHING] = Status.REACHED
@@ -234,25 +234,25 @@ class _Hand:
             status,
             worst,
             tuple(names[row] for row in nearest),
-            way[[int(rows[-1]) for rows in self._rows()]],
+            progress[[int(rows[-1]) for rows in self._rows()]],
         )
 
     def _rows(self) -> list[Ints]:
         return [np.flatnonzero(self.finger == k) for k in range(len(self.chains))]
 
 
-def _steps(body: Humanoid, pose: Pose, joints: Ints, place: Ints) -> Floats:
+def _steps(body: Humanoid, pose: Pose, joints: Ints, rank: Ints) -> Floats:
     """(R, 3) [m]: from the joint of a finger before each to it, in the frame of that one; zero for first joints."""
     skeleton, steps = body.skeleton, np.zeros((len(joints), 3))
     offsets = skeleton.offsets if pose.offsets is None else pose.offsets
     for row, joint in enumerate(joints):
-        if place[row]:
+        if rank[row]:
             path = [*skeleton.path(int(joint))]
             between = path[path.index(int(joints[row - 1])) + 1 :]
-            turn = np.array([1.0, 0.0, 0.0, 0.0])
+            rotation = np.array([1.0, 0.0, 0.0, 0.0])
             for j in between:
-                steps[row] += rotate(turn, offsets[j])
-                turn = multiply(turn, pose.rotations[j])
+                steps[row] += rotate(rotation, offsets[j])
+                rotation = multiply(rotation, pose.rotations[j])
     return steps
 
 
@@ -281,8 +281,8 @@ def grip(body: Humanoid, radius: float, kind: str, side: str) -> HandShape:
         if gap <= TOUCHING:
             break
         away -= max(gap - 0.5 * TOUCHING, 0.5 * TOUCHING)
-    held = close_hand(body, pose, side, scene, "ready", "closed")
-    return HandShape.of(body, held.pose, side)
+    closed = close_hand(body, pose, side, scene, "ready", "closed")
+    return HandShape.of(body, closed.pose, side)
 
 
 def finger_volumes(body: Humanoid, roles: Sequence[str]) -> Volumes:

@@ -188,8 +188,8 @@ def pose_hand(body: Humanoid, pose: Pose, side: str, shape: HandShape | str, wei
     amount = np.asarray(number(weight) if np.ndim(weight) == 0 else floats(weight, "weight"))
     if not ((amount >= 0.0) & (amount <= 1.0)).all():
         raise PosableError(f"weight is {weight!r}; expected numbers from 0, as the hand is, to 1, the shape")
-    wanted = HandShape.of(body, pose, side).blend(as_shape(shape), amount)
-    rotations = wanted.rotations if side == "left" else wanted.rotations * MIRROR
+    blended = HandShape.of(body, pose, side).blend(as_shape(shape), amount)
+    rotations = blended.rotations if side == "left" else blended.rotations * MIRROR
     changes = {f"{side}_{joint}": rotations[..., JOINTS.index(joint), :] for joint in fingers}
     return with_fingers(body, pose, inside_limits(body, changes))
 
