@@ -141,12 +141,17 @@ def test_a_signal_that_ends_it_leaves_a_whole_capture_and_nothing_else(tmp_path,
     """However long it ran: what was recorded until then is there, and can be replayed."""
     command = [sys.executable, "-m", "posable", "live", "--no-studio", "--in", "vmc://127.0.0.1:0"]
     command += ["--out", f"vmc://127.0.0.1:{box.port}", "--record", "take.osc"]
+    if signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:
+        pytest.skip(f"{name} is ignored here, as in the background of a shell, and so by whatever is started")
     child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert child.stderr is not None
-    while "Ctrl-C ends it" not in child.stderr.readline():
-        assert child.poll() is None
-    child.send_signal(getattr(signal, name))
-    out, err = child.communicate(timeout=60)
+    try:
+        assert child.stderr is not None
+        while "Ctrl-C ends it" not in child.stderr.readline():
+            assert child.poll() is None
+        child.send_signal(getattr(signal, name))
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert child.returncode == 0 and "bodies sent" in out and "Traceback" not in err
     assert [file.name for file in tmp_path.iterdir()] == ["take.osc"]
     assert ps.live.CaptureReader(tmp_path / "take.osc").head.sources == ["osc"]

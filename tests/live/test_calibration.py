@@ -119,15 +119,18 @@ def test_trackers_of_knees_and_elbows_are_found_wherever_they_are_strapped(pose,
         assert found.calibration is not None and set(found.calibration.markers) == set(parts)
 
 
-def test_a_tracker_that_lies_on_the_desk_is_left_out_and_shifts_nobody(figure):
+@pytest.mark.parametrize("parts", [PARTS[:6], PARTS])
+def test_a_tracker_that_lies_on_the_desk_is_left_out_and_shifts_nobody(figure, parts):
     for seed in range(12):
         draw = np.random.default_rng(seed)
         body, where = person(draw), draw.uniform(-2.5, 2.5, 2)
-        points = worn(body, body.neutral_pose, PARTS[:6], draw, kinds={"head": "headset"}, shift=draw.normal(size=2))
+        kinds = {"head": "headset", "left_hand": "controller", "right_hand": "controller"}
+        points = worn(body, body.neutral_pose, parts, draw, kinds=kinds, shift=draw.normal(size=2))
         desk = Point("desk", "tracker", "me", 0.0, (where[0] + 3.0, 0.75, where[1]), (1.0, 0.0, 0.0, 0.0))
         roles = true_roles(points)
         found = calibrated(figure, [[*points, desk]] * 20)
         assert found.roles == roles, seed
+        assert sum("is left out" in note for note in found.notes) == 1
         assert any("desk is left out: it fits nowhere" in note for note in found.notes)
 
 

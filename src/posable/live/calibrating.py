@@ -271,7 +271,8 @@ def _assigned(still: Sequence[Point], body: Humanoid, fixed: Mapping[str, str]) 
     worn, left_out = list(still), dict[str, str]()
     found = first = assign(worn, body, fixed)
     while not found.fits and len(left_out) < MOST_LEFT_OUT and len(found.distances) > FEWEST:
-        tries = {name: assign([p for p in worn if p.name != name], body, fixed) for name in found.distances}
+        free = [p.name for p in worn if p.name in found.distances or p.name not in found.roles]
+        tries = {name: assign([p for p in worn if p.name != name], body, fixed) for name in free}
         name = min(tries, key=lambda one: tries[one].misfit)
         found, worn = tries[name], [point for point in worn if point.name != name]
         left_out[name] = f"it fits nowhere on {STANDS}"
