@@ -9,7 +9,7 @@ baked into the offsets of the joints below it, any other is applied to the joint
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -199,33 +199,34 @@ def sampled(
     frames: int,
     tracks_of: Callable[[int, int], dict[tuple[int, str], Floats]],
     check: Callable[[Folded], None],
-    names: tuple[str, ...],
-) -> tuple[Pose, list[str]]:
-    """Return the poses of all frames, made block by block: only what stays is as long as the motion; and notes.
+    noise: float = STILL,
+) -> tuple[Pose, Floats]:
+    """Return the poses of all frames, and how far each joint's scale (J, 3) leaves that at rest.
 
-    `tracks_of` gives what moves from one frame to another, `check` raises where transforms are not finite.
+    They are made block by block: only what stays is as long as the motion. Joint offsets are there only if some joint
+    leaves its position by more than the `noise` [m]. `tracks_of` gives what moves from one frame to another, `check`
+    raises where transforms are not finite.
     """
     translation, rotations = np.empty((frames, 3)), np.empty((frames, len(joints), 4))
     offsets: Floats | None = None
-    notes: list[str] = []
-    for first in range(0, frames, BLOCK):
-        last = min(first + BLOCK, frames)
-        folded = fold(tree, joints, world, tracks_of(first, last), last - first)
+    swing = np.zeros(still.scale.shape)
+
+    def folded_frames(until: int) -> Iterator[tuple[slice, Folded]]:
+        for first in range(0, until, BLOCK):
+            last = min(first + BLOCK, frames)
+            yield slice(first, last), fold(tree, joints, world, tracks_of(first, last), last - first)
+
+    for here, folded in folded_frames(frames):
         check(folded)
-        translation[first:last], rotations[first:last] = folded.translation, folded.rotations
-        if offsets is None and moves(still, folded.offsets):
+        translation[here], rotations[here] = folded.translation, folded.rotations
+        swing = np.maximum(swing, np.abs(folded.scale - still.scale).max(axis=0))
+        if offsets is None and moves(still, folded.offsets, noise):
             offsets = np.empty((frames, len(joints), 3))
-            offsets[:first] = still.offsets
-            offsets[:first, 0] = translation[:first]
+            for before, earlier in folded_frames(here.start):
+                offsets[before] = earlier.offsets
         if offsets is not None:
-            offsets[first:last] = folded.offsets
-        notes = notes or scale_notes(still, folded.scale, names)
-    return Pose(translation, rotations, offsets), notes
-
-
-def posed(still: Folded, moved: Folded, noise: float = STILL) -> Pose:
-    """The frames; joint offsets only if some joint leaves its position by more than the `noise` [m]."""
-    return Pose(moved.translation, moved.rotations, moved.offsets if moves(still, moved.offsets, noise) else None)
+            offsets[here] = folded.offsets
+    return Pose(translation, rotations, offsets), swing
 
 
 def moves(still: Folded, offsets: Floats, noise: float = STILL) -> bool:
@@ -235,15 +236,15 @@ def moves(still: Folded, offsets: Floats, noise: float = STILL) -> bool:
     return bool(away.size and away.max() > noise * longest)
 
 
-def scale_notes(still: Folded, moved_scale: Floats, names: tuple[str, ...]) -> list[str]:
-    """Notes on joints that are scaled unevenly, and on those whose scale (F, J, 3) changes."""
+def scale_notes(still: Folded, swing: Floats, names: Sequence[str]) -> list[str]:
+    """Notes on joints that are scaled unevenly, and on those whose scale changes by a `swing` (J, 3)."""
     notes = []
     for j in np.flatnonzero(uneven(still.scale) > SCALE_NOISE)[:3]:
         notes.append(
             f"{names[j]!r} is scaled unevenly {np.round(still.scale[j], 4).tolist()}; only its bones have that"
         )
-    swing = np.abs(moved_scale - still.scale).max(axis=(0, 2)) / np.maximum(np.abs(still.scale).max(axis=1), 1e-12)
-    for j in np.flatnonzero(swing > SCALE_NOISE)[:3]:
+    changes = swing.max(axis=1) / np.maximum(np.abs(still.scale).max(axis=1), 1e-12)
+    for j in np.flatnonzero(changes > SCALE_NOISE)[:3]:
         notes.append(f"{names[j]!r} changes its scale in this animation; joints below move, meshes stay as large")
     return notes
 

@@ -36,42 +36,55 @@ def write(motion: Motion, path: Path, *, scale: float = 1.0, order: str = "ZYX")
     euler_axes(order)
     if not motion.pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
-    offsets, ends, rotations, moved = _world_aligned(motion)
+    aligned = _WorldAligned(motion)
     with np.errstate(over="ignore"):  # infinite is too large as well
-        lengths = [array / scale for array in (offsets, ends, motion.pose.translation, moved) if array is not None]
-    if not all((np.abs(length) < LARGEST).all() for length in lengths):
-        raise PosableError(f"cannot write {str(path)!r}: it would have lengths of {LARGEST:g} units and more")
-    slides = _moving(offsets, moved)
-    header, walk = _header(motion, offsets / scale, ends / scale, slides, order, scale)
-    angles = np.rad2deg(euler_from_quaternions(order, rotations))
+        lengths = [aligned.offsets, aligned.ends, motion.pose.translation, *aligned.all_moved()]
+        if not all((np.abs(length / scale) < LARGEST).all() for length in lengths):
+            raise PosableError(f"cannot write {str(path)!r}: it would have lengths of {LARGEST:g} units and more")
+    slides = aligned.slides()
+    header, walk = _header(motion, aligned.offsets / scale, aligned.ends / scale, slides, order, scale)
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.write(header)
-        for lines in _motion_lines(motion.pose.translation / scale, angles, moved, slides, walk, scale):
+        for lines in _motion_lines(motion.pose.translation / scale, aligned, slides, walk, scale, order):
             file.write(lines)
 
 
-def _world_aligned(motion: Motion) -> tuple[Floats, Floats, Floats, Floats | None]:
-    """Offsets, end offsets, local rotations and moved offsets with joint frames that are the world's at rest."""
-    skeleton, pose = motion.skeleton, motion.pose
-    identity = np.array([1.0, 0.0, 0.0, 0.0])
-    if (skeleton.rest_rotations == identity).all():
-        return skeleton.offsets, skeleton.end_offsets, pose.rotations, pose.offsets
-    rest = skeleton.forward(skeleton.rest).orientations
-    outer = np.concatenate([identity[None], rest[skeleton.parents[1:]]])  # the parent's, the world for the root
-    offsets = rotate(outer, skeleton.offsets)
-    ends = rotate(rest[skeleton.end_parents], skeleton.end_offsets)
-    rotations = multiply(multiply(outer, pose.rotations), conjugate(rest))
-    moved = None if pose.offsets is None else rotate(outer, pose.offsets)
-    return offsets, ends, rotations, moved
+class _WorldAligned:
+    """A motion with joint frames that are the world's at rest, a joint at a time: an hour of all of them is large."""
 
+    def __init__(self, motion: Motion) -> None:
+        skeleton, self.pose = motion.skeleton, motion.pose
+        identity = np.array([1.0, 0.0, 0.0, 0.0])
+        self.is_same = bool((skeleton.rest_rotations == identity).all())
+        self.offsets, self.ends = skeleton.offsets, skeleton.end_offsets
+        if not self.is_same:
+            self.rest = skeleton.forward(skeleton.rest).orientations
+            self.outer = np.concatenate([identity[None], self.rest[skeleton.parents[1:]]])  # the parent's
+            self.offsets = rotate(self.outer, skeleton.offsets)
+            self.ends = rotate(self.rest[skeleton.end_parents], skeleton.end_offsets)
 
-def _moving(offsets: Floats, moved: Floats | None) -> Bools:
-    """Which joints the motion moves away from their OFFSET; the root always has channels of its own."""
-    if moved is None or not len(moved):
-        return np.zeros(len(offsets), dtype=np.bool_)
-    slides: Bools = np.any(np.abs(moved - offsets) > 1e-12, axis=(0, 2))
-    slides[0] = False
-    return slides
+    def rotations(self, j: int) -> Floats:
+        """(F, 1, 4) the local rotations of a joint."""
+        own = self.pose.rotations[:, j : j + 1]
+        return own if self.is_same else multiply(multiply(self.outer[j], own), conjugate(self.rest[j]))
+
+    def moved(self, j: int) -> Floats:
+        """(F, 3) [m] where a joint is from its parent, of a motion that has such offsets."""
+        assert self.pose.offsets is not None
+        own = self.pose.offsets[:, j]
+        return own if self.is_same else rotate(self.outer[j], own)
+
+    def all_moved(self) -> Iterator[Floats]:
+        """Yield `moved` of all joints, where the motion has offsets."""
+        if self.pose.offsets is not None:
+            yield from (self.moved(j) for j in range(len(self.offsets)))
+
+    def slides(self) -> Bools:
+        """Return which joints the motion moves away from their OFFSET; the root always has channels of its own."""
+        found = np.zeros(len(self.offsets), dtype=np.bool_)
+        for j, moved in enumerate(self.all_moved()):
+            found[j] = j > 0 and bool((np.abs(moved - self.offsets[j]) > 1e-12).any())
+        return found
 
 
 def _header(
@@ -118,20 +131,25 @@ def _vector(vector: Floats) -> str:
 
 
 def _motion_lines(
-    translation: Floats, angles: Floats, moved: Floats | None, slides: Bools, walk: list[int], scale: float
+    translation: Floats, aligned: _WorldAligned, slides: Bools, walk: list[int], scale: float, order: str
 ) -> Iterator[str]:
     """Text of some frames at a time, channels in the order of the header."""
     decimals = POSITION_DECIMALS + max(0, math.ceil(math.log10(scale)))  # of a file unit; what counts is metres
     angle, position = [f"%.{ANGLE_DECIMALS}f"] * 3, [f"%.{decimals}f"] * 3
-    columns, formats = [translation.round(decimals)], [*position]
+    formats = [*position]
+    values = np.empty((len(translation), 3 + 3 * (len(walk) + int(slides.sum()))))
+    values[:, :3] = translation.round(decimals)
+    at = 3
     for j in walk:
-        if slides[j] and moved is not None:
-            columns.append((moved[:, j] / scale).round(decimals))
+        if slides[j]:
+            values[:, at : at + 3] = (aligned.moved(j) / scale).round(decimals)
             formats += position
-        columns.append(angles[:, j].round(ANGLE_DECIMALS))
+            at += 3
+        angles = np.rad2deg(euler_from_quaternions(order, aligned.rotations(j)))  # continuous from frame to frame
+        values[:, at : at + 3] = angles[:, 0].round(ANGLE_DECIMALS)
         formats += angle
-    values = np.concatenate(columns, axis=1) + 0.0  # no "-0.000000000"
+        at += 3
     line = " ".join(formats) + "\n"
     for start in range(0, len(values), _FRAMES_AT_ONCE):
-        rows = values[start : start + _FRAMES_AT_ONCE]
+        rows = values[start : start + _FRAMES_AT_ONCE] + 0.0  # no "-0.000000000"
         yield (line * len(rows)) % tuple(rows.ravel().tolist())

@@ -20,7 +20,7 @@ from ...compute import FormatError
 from ...compute.types import Floats, Ints
 from ...skeleton import Character, Motion, Pose, Skeleton
 from ..doubts import doubts
-from ..trees import COMPONENTWISE, INHERITED, Folded, fold, moves, sampled, split_matrices
+from ..trees import COMPONENTWISE, INHERITED, Folded, fold, moves, sampled, scale_notes, split_matrices
 from .document import Document, read_document
 from .mesh import MeshReader, Skin, bind_poses, read_skins
 from .models import ModelTree, joint_nodes, read_models
@@ -121,8 +121,9 @@ def _motion(document: Document, unit: float, fps: float | None, animation: str |
     def check(folded: Folded) -> None:
         _check_finite(document, folded)
 
-    pose, more = sampled(tree, joints, world, rest, len(ticks), tracks_of, check, skeleton.names)
-    return _noted(Motion(skeleton, pose, rate, take.name), unit, [*notes, *more])
+    pose, swing = sampled(tree, joints, world, rest, len(ticks), tracks_of, check)
+    notes += scale_notes(rest, swing, skeleton.names)
+    return _noted(Motion(skeleton, pose, rate, take.name), unit, notes)
 
 
 _STILL = "the file has no animation of these joints: one frame as it states them"

@@ -17,7 +17,7 @@ from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
 from ..doubts import doubts
-from ..trees import STILL, Folded, fold, posed, scale_notes
+from ..trees import STILL, Folded, fold, sampled, scale_notes
 from . import vrma
 from .accessors import Accessors
 from .animation import animation_names, chosen_animation, frame_times, read_channels
@@ -103,13 +103,18 @@ def _motion(document: Document, scale: float, fps: float | None, animation: str 
         )
     entry = document.root.item("animations", chosen)
     times, rate = frame_times(channels, entry, fps, max(len(concerned), len(channels)), accessors.budget)
-    tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
-    moved = fold(tree, joints, world, tracks, len(times))
-    _check_finite(entry, moved)
+
+    def tracks_of(first: int, last: int) -> dict[tuple[int, str], Floats]:
+        return {(channel.node, channel.path): channel.sample(times[first:last]) for channel in channels}
+
+    noise = 0.0 if mark(entry).has("fps") else STILL
+    pose, swing = sampled(
+        tree, joints, world, still, len(times), tracks_of, lambda some: _check_finite(entry, some), noise
+    )
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
-    notes += scale_notes(still, moved.scale, skeleton.names)
-    motion = Motion(skeleton, posed(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name)
+    notes += scale_notes(still, swing, skeleton.names)
+    motion = Motion(skeleton, pose, rate, name)
     return motion.replace(notes=_few([*doubts(motion, scale), *notes]))
 
 

@@ -135,7 +135,12 @@ def _as_smpl(motion: Motion) -> Motion:
     target = later_room("body").Humanoid(smpl_skeleton((*BODY, *HANDS)))
     # As long in the leg as the person is, so that the hips are where they were [m].
     target = later_room("body").Humanoid(target.skeleton.scaled(body.leg_length / target.leg_length))
-    return Motion(target.skeleton, target.pose(body.canonical(motion.pose)), motion.fps, motion.name)
+    translation, rotations = np.empty((len(motion), 3)), np.empty((len(motion), len(target.skeleton), 4))
+    for first in range(0, len(motion), BLOCK):
+        here = slice(first, first + BLOCK)
+        pose = target.pose(body.canonical(motion.pose[here]))
+        translation[here], rotations[here] = pose.translation, pose.rotations
+    return Motion(target.skeleton, Pose(translation, rotations), motion.fps, motion.name)
 
 
 def _aligned(skeleton: Skeleton) -> bool:

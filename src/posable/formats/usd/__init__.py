@@ -28,7 +28,7 @@ from ...skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh
 from ..doubts import doubts
 from ..gltf.mesh import to_srgb
 from ..polygons import fans
-from ..trees import Folded, Tree, fold, sampled, split_matrices, walked
+from ..trees import Folded, Tree, fold, sampled, scale_notes, split_matrices, walked
 from .write import write
 
 __all__ = ["animations", "read", "write"]
@@ -192,7 +192,8 @@ def _poses(
                 tracks[0, path_name] = moving[path_name][first:last]
         return tracks
 
-    return sampled(tree, joints, world, still, len(values[0]), tracks_of, lambda some: _check(path, some), tuple(names))
+    pose, swing = sampled(tree, joints, world, still, len(values[0]), tracks_of, lambda some: _check(path, some))
+    return pose, scale_notes(still, swing, names)
 
 
 def _check(path: Path, folded: Folded) -> None:
