@@ -28,7 +28,7 @@ KERNEL_TESTS = $(filter-out $(UNCHECKED), \
 # A few tests of compiled code, for the plain way of compiling: a minute or two.
 PLAIN_TESTS := tests/compute tests/math tests/skeleton tests/limits/test_limits.py
 
-.PHONY: studio test kernels wheel check-style check-types check-tests check-bounds check-plain check-examples check-docs soak bench bench-peers \
+.PHONY: studio test kernels wheel check-style check-types check-tests check-bounds check-plain check-examples check-docs soak bench bench-solvers bench-peers \
 	docs coverage node format clean
 .DEFAULT_GOAL := test
 
@@ -102,8 +102,14 @@ docs check-docs: $(VENV)/.dev
 soak: kernels node
 	POSABLE_KERNELS=library $(BIN)/python -m tools.soak --workers 2 $(SOAK)
 
-bench: $(VENV)/.bench
+# Every solver first, compared with what was recorded before (docs/measurements.md, "Run it again"); then the other
+# tables, and the page. An hour or more: `make bench-solvers` is the first part, some minutes.
+bench: bench-solvers
 	$(BIN)/python -m benchmarks
+
+bench-solvers: $(VENV)/.bench kernels
+	POSABLE_KERNELS=library $(BIN)/posable bench --growth --record benchmarks/results/solvers.json
+	$(BIN)/python -m benchmarks page
 
 # Other solvers of arms and bodies, in an environment of their own: placo asks for an older pinocchio, and that for an
 # older NumPy. One thread for BLAS: on products as small as theirs several threads wait for each other, many times over.

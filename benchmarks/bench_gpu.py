@@ -113,7 +113,7 @@ def _forward() -> Table:
 
 
 def _arm() -> Table:
-    """Targets that an arm can reach inside its limits, as `bench_limb` draws them."""
+    """Targets that an arm can reach inside its limits, drawn at random."""
     from numba import cuda as gpu
 
     arm = ps.figure().limb("right_arm")

@@ -13,10 +13,8 @@ A benchmark is a module `bench_NAME.py` with a function `run() -> list[Table]`:
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -24,6 +22,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from posable.evaluate.speed.machine import in_words, machine
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[1]
@@ -82,12 +82,13 @@ class Sheet:
 
     def markdown(self) -> str:
         """The table as people read it."""
+        return "\n\n".join(filter(None, [f"**{self.title}**", self.table(), self.note]))
+
+    def table(self) -> str:
+        """The rows alone."""
         heads = list(dict.fromkeys(head for row in self.rows for head in row))
-        lines = [f"**{self.title}**", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
-        lines += [f"| {' | '.join(row.get(head, '') for head in heads)} |" for row in self.rows]
-        if self.note:
-            lines += ["", self.note]
-        return "\n".join(lines)
+        lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+        return "\n".join([*lines, *(f"| {' | '.join(row.get(head, '') for head in heads)} |" for row in self.rows)])
 
 
 def compare(
@@ -145,27 +146,8 @@ def save(name: str, tables: Sequence[Table | Sheet]) -> None:
     RESULTS.mkdir(exist_ok=True)
     facts = {"machine": machine(), "tables": [asdict(one) for one in tables]}
     (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    where = facts["machine"]
-    busy = where["load"]
-    load = f", load {busy:.1f}" if isinstance(busy, float) else ""
-    foot = f"*{where['cpu']}, {where['cores']} cores{load}, Python {where['python']}, {where['date']}.*"
-    text = "\n\n".join([*(one.markdown() for one in tables), foot])
+    text = "\n\n".join([*(one.markdown() for one in tables), f"*{in_words(facts['machine'])}.*"])
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-
-
-def machine() -> dict[str, object]:
-    """What a reader needs to know of where this was measured."""
-    packages = ("numpy", "numba", "scipy", "pin", "yourdfpy", "pybvh", "bvhio", "upc-pymotion")
-    packages += ("EAIK", "roboticstoolbox-python", "pin-pink", "mink", "placo", "mujoco", "daqp")
-    return {
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "packages": {name: version for name in packages if (version := _version(name))},
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "date": time.strftime("%Y-%m-%d"),
-    }
 
 
 def fresh_python(code: str, **environment: str) -> tuple[float, str]:
@@ -198,19 +180,3 @@ def _timed(run: Callable[[], object], times: int) -> float:
 
 def _short(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None

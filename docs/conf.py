@@ -1,6 +1,5 @@
 """Sphinx settings. `make docs` builds with warnings as errors."""
 
-import ast
 import importlib
 import json
 import os
@@ -98,29 +97,12 @@ def _limits_table() -> str:
     return "\n".join([*lines, "", foot])
 
 
-def _measurements() -> str:
-    """What `make bench` last wrote, each under the words its module opens with."""
-    folder = Path(__file__).resolve().parents[1] / "benchmarks"
-    parts = []
-    for path in sorted((folder / "results").glob("*.md")):
-        source = folder / f"bench_{path.stem}.py"
-        if path.stem == "soak":
-            source = folder.parent / "tools" / "soak.py"
-        opening = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
-        parts.append(
-            f"## {path.stem.replace('_', ' ').capitalize()}\n\n{opening}\n\n{path.read_text(encoding='utf-8')}"
-        )
-    return "\n\n".join(parts)
-
-
 def _fill_in(app, name: str, source: list[str]) -> None:
     if name == "limits":
         source[0] = source[0].replace("<!-- the table of human limits -->", _limits_table())
     if name == "robots":
         results = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "retarget.md"
         source[0] = source[0].replace("<!-- the results beside GMR -->", results.read_text(encoding="utf-8"))
-    if name == "measurements":
-        source[0] = source[0].replace("<!-- the results of make bench -->", _measurements())
 
 
 _API = Path(__file__).resolve().parent / "api"

@@ -27,6 +27,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import page  # noqa: E402
 from benchmarks.harness import RESULTS, machine  # noqa: E402
 
 PYTEST = [sys.executable, "-m", "pytest", "-m", "soak", "--timeout=0", "-p", "no:cacheprovider"]
@@ -80,6 +81,8 @@ def save(results: dict[str, dict[str, Any]], folder: Path = RESULTS) -> None:
     facts = {"machine": machine(), "functions": results}
     (folder / "soak.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     (folder / "soak.md").write_text(table(results, facts["machine"]), encoding="utf-8")
+    if folder == RESULTS:
+        page.write()
 
 
 def table(results: dict[str, dict[str, Any]], where: Any) -> str:

@@ -220,12 +220,34 @@ def test_data_can_be_listed_and_fetched_from_the_mirror(posable, data_dir: Path,
     assert code == 2 and "09_99" in err and "09_01" in err
 
 
-def test_bench_tells_how_fast_this_machine_is(posable):
-    code, out, _ = posable("bench", "--seconds", 0.01, "--json", "-")
-    rows = json.loads(out)["calls"]
-    assert code == 0 and len({row["call"] for row in rows}) == 6
-    for row in rows:
-        assert row["poses_a_second"] == pytest.approx(1e6 / row["microseconds_a_pose"], rel=0.01)
+def test_bench_measures_solvers_compares_with_the_record_and_replaces_it(posable, tmp_path, monkeypatch):
+    from posable.evaluate import speed
+
+    monkeypatch.chdir(tmp_path)
+    few = ("bench", "swivel", "six", "--seconds", 0.01, "--passes", 1)
+    code, out, _ = posable(*few, "--record", "speed.json", "--plot", "speed.png", "--json", "-")
+    facts = json.loads(out)
+    assert code == 0 and [row["case"] for row in facts["rows"]] == ["swivel", "six"] and facts["changes"] == []
+    assert Path("speed.png").read_bytes().startswith(b"\x89PNG")
+    first = speed.read_run("speed.json")
+    assert all(row.one[0] > row.core[0] > 0.0 and row.done == 1.0 for row in first.rows)
+    # A record in which one call took a hundredth: now it is slower, whatever the noise.
+    facts = json.loads(Path("speed.json").read_text())
+    facts["rows"][0]["one"] = [0.01 * time for time in facts["rows"][0]["one"]]
+    Path("speed.json").write_text(json.dumps(facts))
+    code, out, _ = posable(*few, "--record", "speed.json", "--strict")
+    assert code == 3 and "slower: an arm, its swivel given (posable, one call" in out
+    assert json.loads(Path("speed.json").read_text()) == facts, "with --strict the record stays"
+    code, out, _ = posable(*few, "--against", "speed.json")
+    assert code == 0 and "slower: an arm, its swivel given" in out
+
+
+def test_bench_refuses_cases_and_records_that_are_none(posable, tmp_path):
+    code, _, err = posable("bench", "lim")
+    assert code == 2 and "limb" in err
+    (tmp_path / "no.json").write_text("{}")
+    code, _, err = posable("bench", "limb", "--against", tmp_path / "no.json")
+    assert code == 1 and "no.json" in err and "Traceback" not in err
 
 
 def test_a_reader_that_stops_early_is_no_failure(walk: Path):

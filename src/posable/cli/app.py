@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import angles, edit, evaluate, express, files, live, reach, reconstruct, render
+from . import angles, bench, edit, evaluate, express, files, live, reach, reconstruct, render
 from . import range as limb_range
 from .command import Command, Group, example
 from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError, end_in_order
@@ -83,7 +83,7 @@ for command, *lines in (
         "posable live --in take.bvh --out vmc --record take.osc",
         "posable live --in vmc --robot g1.xml --out udp://127.0.0.1:5005 --rate 50",
     ),
-    (evaluate.bench, "posable bench --json speed.json"),
+    (bench.bench, "posable bench", "posable bench limb reach --record speed.json --plot speed.png"),
     (files.studio, "posable studio", "posable studio boxing.bvh knight.glb"),
 ):
     app.command(epilog=example(*map(str, lines)), cls=Command)(expanded(command))

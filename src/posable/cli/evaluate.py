@@ -1,12 +1,11 @@
-"""`posable evaluate` and `posable bench`: how good methods are, by the papers' own measures, and how fast."""
+"""`posable evaluate`: how good methods are, by the papers' own measures."""
 
 from __future__ import annotations
 
 import math
 import statistics
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +22,6 @@ from .output import (
     counted,
     print_line,
     print_shared_notes,
-    progress,
     run_counted,
     show_table,
 )
@@ -31,7 +29,6 @@ from .output import (
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
 
-ROUNDS = 7
 MEASURES = {
     "position": (1.0, "position error, of the height"),
     "orientation": (1.0, "orientation error [rad]"),
@@ -243,24 +240,6 @@ def evaluate_retarget(
     )
 
 
-def bench(
-    ending: Ending,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="About how long each is measured.")] = 1.0,
-) -> None:
-    """Measure the calls people make most, on the built-in figure: the median of seven rounds, per pose.
-
-    `make bench` in a clone compares with other libraries; this tells what your machine does.
-    """
-    rows = []
-    with progress("measuring") as fraction:
-        jobs = _jobs()
-        for k, (name, call, poses) in enumerate(jobs):
-            rows.append({"call": name, "poses": poses, **_measured(call, poses, seconds)})
-            fraction((k + 1) / len(jobs))
-    text = f"{counted(len(rows), 'call')} measured; a hand is placed in {rows[2]['microseconds_a_pose']:.3g} µs"
-    ending.conclude(Summary(text), {}, always={"calls": rows})
-
-
 for command, name, line in (
     (
         evaluate_reconstruct,
@@ -368,44 +347,3 @@ def _by_joint(found: Evaluation, measure: str) -> list[dict[str, Any]]:
 
 def _short(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 10.0 else f"{value:.1f}"
-
-
-def _jobs() -> list[tuple[str, Callable[[], Any], int]]:
-    """Return for each measurement its name, the call, and the number of poses that the call gives."""
-    import numpy as np
-
-    from .. import samples
-    from ..body import figure
-    from ..limb import Target
-    from ..reach import Behaviour, Reacher
-    from ..reconstruct import SequentialIK
-
-    body = figure()
-    walk = samples.walk(body)
-    pose, target = walk[0], Target(np.array([-0.3, 1.2, 0.4]))
-    points, solver = body.markers(walk.pose), SequentialIK(body)
-    reacher = Reacher(body, right=Behaviour.default(body, "right_arm"))
-    return [
-        ("skeleton.forward, one pose", lambda: body.skeleton.forward(pose), 1),
-        ("skeleton.forward, a motion", lambda: body.skeleton.forward(walk.pose), len(walk)),
-        ("body.place, one hand", lambda: body.place(pose, "right_hand", target), 1),
-        ("Reacher.solve, the whole body", lambda: reacher.solve(right=target), 1),
-        ("SequentialIK.solve, one pose", lambda: solver.solve(points[0]), 1),
-        ("SequentialIK.track, a motion", lambda: solver.track(points, fps=walk.fps), len(walk)),
-    ]
-
-
-def _measured(call: Callable[[], Any], poses: int, seconds: float) -> dict[str, float]:
-    """Return microseconds a pose, and poses a second; the first call, which may compile, does not count."""
-    call()
-    began = time.perf_counter()
-    call()
-    times = max(1, round(seconds / ROUNDS / max(time.perf_counter() - began, 1e-7)))
-    rounds = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        for _ in range(times):
-            call()
-        rounds.append((time.perf_counter() - began) / times / poses)
-    middle = statistics.median(rounds)
-    return {"microseconds_a_pose": round(1e6 * middle, 3), "poses_a_second": round(1.0 / middle, 1)}

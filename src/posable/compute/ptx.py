@@ -16,6 +16,7 @@ PTX is NVIDIA's assembler language; the driver of a GPU makes machine code of it
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import lzma
 import re
@@ -68,7 +69,7 @@ def ptx(function: Callable[..., None], kinds: Sequence[Kind], optimised: bool = 
     from numba import types as numba_types
 
     signature = (numba_types.int64, *map(numba_type, kinds))
-    with named_gpu(CAPABILITY):
+    with named_gpu(CAPABILITY), _without_collecting():
         code, _ = numba_cuda().compile_ptx(_strided(function), signature, cc=CAPABILITY, opt=optimised)
     return _finished(str(code), kinds)
 
@@ -164,6 +165,18 @@ def _large_apart(module: str, entries: set[str]) -> str:
             head = line.rstrip().removesuffix("{").rstrip().replace(" alwaysinline", "")
             lines[k] = f"{head} noinline{' {' if open_here else ''}"
     return "\n".join(lines)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Keep Python's garbage collection off: it walks again and again through all that the compiler builds."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @contextmanager
