@@ -543,6 +543,29 @@ def test_never_more_bodies_than_the_rate_and_none_missing_whatever_comes(rate):
     assert max(b - a for a, b in pairwise(sent)) <= 1.91 / 60.0
 
 
+@pytest.mark.parametrize("late", [0.0, 0.001, 0.002, 0.004, 0.008])
+@pytest.mark.parametrize("rate", [59.94, 60.0, 61.0, 72.0, 120.0])
+def test_a_busy_machine_takes_no_bodies_away(rate, late):
+    """Packets and the clock come late by chance, by so many seconds in the mean: the rate stays, to half a per cent."""
+    from posable.live.pace import Pace
+
+    draw = np.random.default_rng(2)
+    pace, sent, seconds = Pace(60.0), [], 60
+    for now in np.sort([k / rate + draw.exponential(late) for k in range(int(seconds * rate))]):
+        while pace.deadline() < now:
+            clock = pace.deadline() + draw.exponential(late)
+            if clock >= now:
+                break
+            pace.sent(clock, False)
+            sent.append(clock)
+        if pace.wants(now):
+            pace.sent(now, True)
+            sent.append(now)
+    assert len(sent) == pytest.approx(60 * seconds, rel=0.005)
+    for first in range(0, len(sent) - 600, 100):  # nor more, over any ten seconds
+        assert sent[first + 600] - sent[first] > 10.0 - 5.5 / 60.0
+
+
 def test_points_are_extrapolated_to_the_moment_of_sending_and_not_further():
     from posable.live.board import AHEAD, LOST, Board
 
