@@ -33,8 +33,9 @@ class RefusedError(Exception):
         self.message, self.where = message[:600], where[:120]
 
 
-def main(path: str, folder: str, animation: str) -> int:
-    """Write what a file holds into a folder; what is wrong with it goes there too."""
+def main() -> int:
+    """Write what a file holds into a folder, as the command line names both; what is wrong with it goes there too."""
+    path, folder, animation = sys.argv[1:4]
     out = Path(folder)
     _limit_memory(int(os.environ.get("POSABLE_USD_MEMORY", "0")))
     try:
@@ -273,4 +274,4 @@ def _local(world: Any, parents: list[int]) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:4]))
+    sys.exit(main())
