@@ -92,8 +92,9 @@ _SHAPES: dict[str, dict[str, tuple[float, ...]]] = {
 thumb: flexion across the palm, how far it is in front of the palm, its rotation about itself, and the flexion of its
 two other joints."""
 SHAPES = tuple(_SHAPES)
-"""Names of shapes: a flat, an open, a stretched and a relaxed hand, a fist, one that points, a pinch of thumb and index
-finger, one that is ready to grasp, and one closed further than a fist, which a grasp ends in where nothing is held."""
+"""Names of shapes, which are a flat, an open, a stretched and a relaxed hand, a fist, one that points, a pinch of thumb
+and index finger, one that is ready to grasp, and one closed further than a fist, which a grasp ends in where nothing is
+held."""
 
 
 @dataclass(frozen=True, eq=False)
