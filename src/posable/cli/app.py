@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import angles, bench, edit, evaluate, express, files, live, reach, reconstruct, render
+from . import angles, autopose, bench, edit, evaluate, express, files, live, reach, reconstruct, render
 from . import range as limb_range
 from .command import Command, Group, example
 from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError, end_in_order
@@ -61,6 +61,10 @@ for command, *lines in (
         reach.reach,
         "posable reach grasp.bvh --to -0.3,1.2,0.5 --to -0.1,0.6,0.4 --behaviour tired",
         "posable reach lift.glb --to -0.2,0.9,0.45 --other-to 0.2,0.9,0.45",
+    ),
+    (
+        autopose.autopose,
+        "posable autopose crouch.glb --by head=0,-0.5,0.1 --by left_hand=0,-0.1,0.25 --by right_hand=0,-0.1,0.25",
     ),
     (reconstruct.reconstruct, "posable reconstruct tracked.csv dance.glb --body knight.glb --units cm"),
     (

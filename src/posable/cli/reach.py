@@ -113,7 +113,7 @@ def reach(
     given = None if body is None else reading.motion(body, start)
     begun = None if start is None else reading.motion(start, body)
     reading.check_roles(given, begun)
-    person, pose = _beginning(reading, given, body, begun, start, frame)
+    person, pose = beginning(reading, given, body, begun, start, frame)
     around = None if scene is None else Scene.load(scene)
     _check_distances(person, pose, steps)
     hands = sorted({side for step in steps for side in _hands(step)})
@@ -219,7 +219,7 @@ def _check_distances(person: Humanoid, pose: Pose, steps: list[ReachStep]) -> No
             check_target(f"the target {_text(target)}", target, part, positions[person.index(part)], person.height)
 
 
-def _beginning(
+def beginning(
     reading: BodyReading, given: Motion | None, body: Path | None, begun: Motion | None, start: Path | None, frame: int
 ) -> tuple[Humanoid, Pose]:
     """Return (who reaches, the pose to begin in); a start of another body is retargeted."""
