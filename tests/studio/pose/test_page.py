@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import posable.math as pm
 from posable.edit.edit_list import load_edits
 from posable.formats import load
 from posable.studio import Session
-from posable.studio.tabs.pose.options import LIMB, MOTION, NONE, WHOLE
+from posable.studio.tabs.pose.options import LIMB, MOTION, NONE, PEOPLE, WHOLE
 from posable.studio.view.obstacle import KINDS, NAME, NOTHING
 
 from ..desk import Desk
@@ -340,3 +341,45 @@ def take(window: Window, path: Path, there) -> None:
     window.dismiss()
     window.page.wait_for_timeout(4000)
     Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(path, optimize=True)
+
+
+def test_a_head_and_a_hand_are_dragged_as_people_do_and_released_on_the_page(
+    window: Window, tab: Desk, session: Session
+):
+    page, body, before = window.page, session.body, session.motion
+
+    def at(part: str) -> np.ndarray:
+        """Where a part is at frame 30, by forward kinematics alone."""
+        return body.skeleton.forward(session.motion[30]).positions[body.index(part)]
+
+    page.mouse.move(SIZE["width"] * 0.4, SIZE["height"] * 0.4)
+    page.keyboard.press("4")
+    wait(lambda: tab.pose.answer == PEOPLE, "the answer")
+    for part in ("head", "left_hand"):
+        tab.choose(part)
+        start = at(part)
+        drag_arrow(window, handle_at(window, session), SIZE_OF_HANDLE * body.joint_height)
+        label = part.replace("_", " ")
+        wait(lambda: session.history.undoable == f"Drag the {label}", "the drag to end")  # noqa: B023
+        assert at(part)[1] != start[1]
+    head, hand = at("head"), at("left_hand")
+    assert tab.pose.touched.parts == ("head", "left_hand")
+    page.get_by_text("Parts that you dragged").click()
+    page.get_by_text("Here: head, left hand.").wait_for()
+    if folder := os.environ.get("POSABLE_LOOK"):
+        page.screenshot(path=f"{folder}/people.png")
+    window.press("Release this part")
+    wait(lambda: tab.pose.touched.parts == ("head",), "the hand to be released")
+    page.get_by_text("Here: head.").wait_for()
+    assert np.linalg.norm(at("head") - head) < 1e-5 and np.linalg.norm(at("left_hand") - hand) > 1e-3
+    window.press("Undo")
+    wait(lambda: tab.pose.touched.parts == ("head", "left_hand"), "the hand to be where it was put")
+    assert np.linalg.norm(at("left_hand") - hand) < 1e-5
+    window.press("Redo")
+    wait(lambda: tab.pose.touched.parts == ("head",), "the hand to be released again")
+    window.press("Release all")
+    wait(lambda: tab.pose.touched.parts == (), "everything to be released")
+    there, here = (body.skeleton.forward(motion[30]).positions for motion in (before, session.motion))
+    assert np.linalg.norm(there - here, axis=-1).max() < 1e-5
+    page.get_by_text("Parts that you dragged").click()
+    tab.pose.answer_by(WHOLE)
