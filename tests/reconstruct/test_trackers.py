@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+import posable.math as pm
 from posable.evaluate.measures import scored_joints
 from posable.evaluate.reconstruct import motion_of
 from posable.reconstruct import SequentialIK
@@ -117,6 +118,46 @@ def test_points_that_come_and_go_in_every_subset_cause_no_jump(oriented, cmu):
     largest = moved.max(axis=-1)
     # A change is eased in: in its own frame the body moves less than in others.
     assert np.median(largest[seen]) < 0.8 * np.median(largest[rest])
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_no_order_of_subsets_turns_a_limb_over_in_a_frame(order, oriented, cmu):
+    """All 64 subsets of six, each for a third of a second: arms and legs catch up, they do not leap."""
+    motion, _ = motion_of(cmu / "13_29.bvh")
+    motion = ps.Motion(motion.skeleton, motion.pose[:2600:2], 60.0)
+    body = ps.Humanoid(motion.skeleton)
+    known = (np.random.default_rng(order).permutation(np.arange(64))[:, None] >> np.arange(6)) & 1
+    lost = np.zeros((len(motion), 6), bool)
+    lost[10 : 10 + 64 * 20] = np.repeat(known == 0, 20, axis=0)
+    points = body.markers(motion.pose)
+    points[lost] = np.nan
+    turns = orientations_of(body, motion.pose)
+    for k, role in enumerate(ps.MARKERS):
+        turns[role][lost[:, k]] = np.nan
+    answer = SequentialIK(body).track(points, fps=60.0, orientations=turns if oriented else None)
+    posture = body.canonical(answer.motion.pose)
+    for role in ("upper_arm", "lower_arm", "upper_leg", "lower_leg"):  # 4 pi rad/s, and what limits add
+        for side in ("left_", "right_"):
+            rotations = posture.rotations[:, posture.index(side + role)]
+            assert pm.angle(rotations[1:], rotations[:-1])[10:].max() < 0.45, side + role
+    found = body.skeleton.forward(answer.motion.pose).positions[:, scored_joints(body).joints]
+    # The trunk may still leap: it is why this is no less.
+    assert np.linalg.norm(np.diff(found, axis=0), axis=-1).max() < 0.45
+
+
+def test_orientations_that_are_first_seen_later_are_eased_in(cmu):
+    motion, _ = motion_of(cmu / "13_29.bvh")
+    motion = ps.Motion(motion.skeleton, motion.pose[:400:2], 60.0)
+    body = ps.Humanoid(motion.skeleton)
+    turns = {role: q.copy() for role, q in orientations_of(body, motion.pose).items()}
+    for q in turns.values():
+        q[:100] = np.nan
+    found = body.skeleton.forward(
+        SequentialIK(body).track(body.markers(motion.pose), fps=60.0, orientations=turns).motion.pose
+    ).positions[:, scored_joints(body).joints]
+    moved = np.linalg.norm(np.diff(found, axis=0), axis=-1).max(axis=-1)
+    assert moved[99] < 1.2 * max(moved[90:99].max(), moved[100:110].max())
 
 
 @pytest.mark.parametrize("markers", [HEAD_AND_HANDS, WITH_HIPS, ("head",)])

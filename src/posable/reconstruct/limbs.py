@@ -38,7 +38,7 @@ from .packed import (
     put_vec,
     set_vec,
 )
-from .track_state import STRAIGHT, calm_pole, requested_orientation
+from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
@@ -80,23 +80,29 @@ def pose_limb(i: int, t: int, limb: int, count: int, figure: Figure, rows: Rows,
 @kernel
 def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> None:
     """Let the joints of a limb whose end a prior has estimated rotate no faster than elbows and knees may, as no point
-    is missed by that; the estimate is where the end comes to be.
+    is missed by that; the estimate is where the end comes to be. Where points are lost or return, so do those of every
+    limb, until they have caught up: limits may turn an elbow over, and a hand is late rather.
     """
     slot, model, stored = LEFT_HAND + limb, figure.limbs[limb], memory[t]["limb_rotations"]
     free = guesses(i, limb, rows) and not (given(i, rows, slot) or given_orientation(i, rows, slot))
     free = free and not given(i, rows, LEFT_ELBOW + limb)
     most = figure.settings[0]["swivel_rate"] * dt
+    behind = memory[t]["behind"]
+    late = not free and (behind[limb] != 0 or not settled(t, figure, memory))
+    behind[limb] = 0
     for k in range(3):
         joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
         now = quat_at(rows.rotations, i, joint)
         before = quat_at(stored, limb, k)
-        if free and math.isfinite(before[0]):
+        if (free or late) and math.isfinite(before[0]):
             angle = angle_between(before, now)
             if angle > most:
+                behind[limb] = int(late)
                 now = inside_limb(i, limb, k, figure, rows, unit_quat(slerp(before, now, most / angle)))
                 set_quat(rows.rotations, i, joint, now)
         set_quat(stored, limb, k, now)
-    if guesses(i, limb, rows) and not given(i, rows, slot):
+    guessed = guesses(i, limb, rows) and not given(i, rows, slot)
+    if guessed or behind[limb] != 0:
         end = model["end"]
         for joint in range(model["base"], end + 1):
             above = end
@@ -106,7 +112,8 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
                 parent = figure.joints[joint]["parent"]
                 world = mul(quat_at(rows.world, i, parent), quat_at(rows.rotations, i, joint))
                 set_quat(rows.world, i, joint, world)
-        set_vec(rows.goals, i, slot, position_of(i, figure, rows, model["base"], end))
+        if guessed:
+            set_vec(rows.goals, i, slot, position_of(i, figure, rows, model["base"], end))
 
 
 @kernel

@@ -67,7 +67,7 @@ TRACK = np.dtype(
         *(("orientations_seen", "f8", 6), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
         *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
         ("sample_orientations", "f8", (PAST_SAMPLES, ORIENTATIONS, 4)),
-        ("limb_rotations", "f8", (4, 3, 4)),
+        *(("limb_rotations", "f8", (4, 3, 4)), ("behind", "i8", 4)),
         *(("known", "i8"), ("said", "f8", SAID), ("said_gaps", "f8", SAID), ("said_since", "f8")),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
         ("paper_bends", "f8", (MAX_JOINTS, 4)),
@@ -85,7 +85,7 @@ TRACK = np.dtype(
 - `orientations`, `orientation_gaps`, `orientations_seen`: the same for orientations;
 - `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m], `sample_orientations`: a ring of targets
   for a prior;
-- `limb_rotations`: local ones of the joints of arms and legs (NaN: none yet);
+- `limb_rotations`: local ones of the joints of arms and legs (NaN: none yet); `behind`: 1 where they have to catch up;
 - `known`: `Rows.known` (-1: no frame yet); `said`: what the prior said, in the world; `said_gaps`: by how much that was
   something else before what is known changed, `said_since` [s] ago;
 - `paper_pelvis`, `paper_chord` [m], `paper_normal`, `paper_bends`: for the paper's spine."""

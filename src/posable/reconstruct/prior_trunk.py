@@ -49,7 +49,7 @@ NEARLY_TAUT = 0.998  # of the longest chord
 TILTS, MOST_TILT = 24, 0.3  # of the pelvis, towards feet that are out of reach: steps; [rad]
 LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer to the hips
 FOLLOW = 0.2  # [s] in which what was lost follows the network by 1 - 1/e
-FASTEST = 5.0  # [m/s] of points that are estimated
+FASTEST = 3.0  # [joint heights a second] of points that are estimated
 PULLS, FITS = 8, 3  # steps of estimated hips towards feet; times that the spine follows
 SLOW, SURE = 1.2, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
 ROTATED = 6  # joints of the spine above the hips that it knows
@@ -218,14 +218,14 @@ def follow(i: int, t: int, k: int, goal: Vec3, memory: Records, dt: float, rows:
 
 
 @kernel
-def hold_back(i: int, t: int, k: int, memory: Records, dt: float, rows: Rows) -> None:
+def hold_back(i: int, t: int, k: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> None:
     """Let a point that is estimated move no faster than `FASTEST`."""
     if memory.shape[0] == 0 or dt <= 0.0:
         return
     before, now = vec_of(memory[t]["goals"], k), vec_at(rows.goals, i, k)
-    away = norm(sub(now, before))
-    if away > FASTEST * dt:  # false where there is none before
-        set_vec(rows.goals, i, k, lerp(before, now, FASTEST * dt / away))
+    away, most = norm(sub(now, before)), FASTEST * figure.stance[0]["joint_height"] * dt
+    if away > most:  # false where there is none before
+        set_vec(rows.goals, i, k, lerp(before, now, most / away))
 
 
 @kernel
@@ -244,7 +244,7 @@ def complete_trunk(
     estimate = pelvis_said(x, y, work)
     for k in range(2):
         if not given(i, rows, k):
-            hold_back(i, t, k, memory, dt, rows)
+            hold_back(i, t, k, figure, memory, dt, rows)
         if knows(i, rows, k) and not given_orientation(i, rows, k):
             said = estimate if k == HIPS else mul(estimate, bend_of(work, ROTATED))
             slower = slerp(quat_at(rows.target_orientations, i, k), said, 1.0 - math.exp(-dt / FOLLOW))
@@ -281,7 +281,7 @@ def pull_hips(i: int, t: int, figure: Figure, memory: Records, dt: float, rows: 
         if far <= MET:
             break
     set_vec(rows.goals, i, HIPS, hips)
-    hold_back(i, t, HIPS, memory, dt, rows)
+    hold_back(i, t, HIPS, figure, memory, dt, rows)
     return moved
 
 
@@ -300,7 +300,7 @@ def complete_limbs(
                 floor = figure.settings[0]["floor"] + figure.soles[limb - 2]["depth"]
                 goal = (goal[0], max(goal[1], min(floor, hips[1])), goal[2])
             set_vec(rows.goals, i, slot, goal)
-            hold_back(i, t, slot, memory, dt, rows)
+            hold_back(i, t, slot, figure, memory, dt, rows)
         slot = LEFT_ELBOW + limb
         if not given(i, rows, slot) and math.isfinite(rows.goals[i, slot, 0]):
             goal = add(hips, scale(in_frame(x, y, predicted(work, MIDS + 3 * limb)), tall))

@@ -15,11 +15,28 @@ from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, mul, rotate, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub
-from ..skeleton.forward import quat_at, set_quat, vec_at
-from .packed import CHEST, HEAD, HIPS, SLOTS, Figure, Rows, knows, put_quat, put_vec, quat_of, set_vec, vec_from, vec_of
+from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
+from .packed import (
+    CHEST,
+    HEAD,
+    HIPS,
+    LEFT_HAND,
+    ORIENTATIONS,
+    SLOTS,
+    Figure,
+    Rows,
+    knows,
+    put_quat,
+    put_vec,
+    quat_of,
+    set_vec,
+    vec_from,
+    vec_of,
+)
 
 FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
 RETURN = 0.3  # [s] until a point that returns is met again
+UNSEEN = -2.0  # in place of the time since an orientation was seen: it never was, and the body's own is stored
 STRAIGHT = 1e-3  # sine of the angle below which a limb is too straight to show where its elbow or knee is
 EVENED = 0.3  # [s] over which the body's yaw rate is smoothed
 
@@ -124,6 +141,8 @@ def bridge_orientation(i: int, t: int, k: int, rotation: Quat, rows: Rows, memor
         return
     moved = mul(rotation, before)
     if not math.isfinite(rows.target_orientations[i, k, 0]):
+        if seen[k] == UNSEEN:
+            return
         set_quat(rows.target_orientations, i, k, unit_quat(moved))
         seen[k] = -1.0
         return
@@ -185,8 +204,36 @@ def store_frame(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         put_vec(state["goals"], k, vec_at(rows.goals, i, k))
         if figure.tracked[0, k] >= 0 and not vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
             state["seen"][k] = -1.0
-    for k in range(orientation_count(rows)):
-        put_quat(state["orientations"], k, quat_at(rows.target_orientations, i, k))
+    oriented = orientation_count(rows)
+    for k in range(ORIENTATIONS):
+        if k < oriented and math.isfinite(rows.target_orientations[i, k, 0]):
+            put_quat(state["orientations"], k, quat_at(rows.target_orientations, i, k))
+        else:
+            put_quat(state["orientations"], k, own_orientation(i, k, figure, rows))
+            state["orientations_seen"][k] = UNSEEN
+
+
+@kernel
+def own_orientation(i: int, k: int, figure: Figure, rows: Rows) -> Quat:
+    """Return the canonical orientation of marker k in the body of row i."""
+    if k <= HEAD:
+        return quat_at(rows.trunk, i, 0 if k == HIPS else figure.spine.shape[0] - 1)
+    model = figure.limbs[k - LEFT_HAND]
+    return mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
+
+
+@kernel
+def settled(t: int, figure: Figure, memory: Records) -> bool:
+    """Return whether all that is tracked has been seen for `RETURN`, in the last frame of track t."""
+    state = memory[t]
+    for k in range(SLOTS):
+        if figure.tracked[0, k] >= 0 and state["seen"][k] < RETURN:
+            return False
+    for k in range(ORIENTATIONS):
+        since = state["orientations_seen"][k]
+        if since != UNSEEN and since < RETURN:
+            return False
+    return True
 
 
 @kernel
