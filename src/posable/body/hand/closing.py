@@ -59,8 +59,8 @@ class HandSolution(PoseSolution):
     """A hand closed on what the scene has.
 
     REACHED where every finger touches; UNREACHABLE where a finger closed without touching anything; COLLISION where one
-    was in an obstacle before it moved, and stays there. `position_error` is the largest distance of a finger from the
-    obstacles [m].
+    is in an obstacle however far it opens, and stays where it is least so. `position_error` is the largest distance of
+    a finger from the obstacles [m].
     """
 
     fingers: tuple[str, ...]
@@ -164,20 +164,24 @@ class _Hand:
         return positions, orientations
 
     def open_up(self, scene: Scene) -> None:
-        """Let fingers that begin inside an obstacle begin further open instead, as far as they must, if that helps."""
-        inside = self.gaps(scene, self.progress)[0] < 0.0
+        """Let fingers that begin inside an obstacle begin further open, as far as they must; else where it helps most."""
         begun, spread = self.start, self._rotations(as_shape("stretched"), self.side)
+        best, least = begun, self._finger_gaps(scene)
         for weight in np.linspace(0.0, 1.0, OPENINGS + 1)[1:]:
-            bad = np.isin(self.finger, self.finger[inside])
-            if not bad.any():
+            if (least >= 0.0).all():
                 break
-            tried = np.where(bad[:, None], slerp(begun, near(begun, spread), weight), self.start)
-            self.start = tried
-            inside = self.gaps(scene, self.progress)[0] < 0.0
-        stuck = np.isin(self.finger, self.finger[inside])
-        self.start = np.where(stuck[:, None], begun, self.start)
+            self.start = np.where((least < 0.0)[self.finger][:, None], slerp(begun, near(begun, spread), weight), best)
+            gaps = self._finger_gaps(scene)
+            better = gaps > least
+            best, least = np.where(better[self.finger][:, None], self.start, best), np.maximum(gaps, least)
+        self.start = best
         self.end = near(self.start, self.end)
         self.angles = angle(self.start, self.end)
+
+    def _finger_gaps(self, scene: Scene) -> Floats:
+        """(K,) [m] distance of each finger, as it begins, from the nearest obstacle."""
+        gaps = self.gaps(scene, np.zeros(len(self.roles)))[0]
+        return np.array([gaps[rows].min() for rows in self._rows()])
 
     def close(self, scene: Scene) -> None:
         """Move all fingers until they touch or have closed."""

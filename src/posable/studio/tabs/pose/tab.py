@@ -34,6 +34,7 @@ from ...widgets.file_panel import pose_panel
 from ...widgets.joint_limit_plot import SwingPlot
 from ...widgets.status_text import COLOURS, UNUSUAL, coloured, legend
 from .answers import Answer, Drag, answer, make_edit
+from .hands import PoseHands
 from .options import ANSWERS, BOTH, LIMB, MOTION, MOVE, PEOPLE, ROTATE, PoseOptions, PoseParts, PosePins
 from .ranges import LIMB_OF, Goal, LearnedRange, Orbit
 from .touched import PoseTouched
@@ -90,6 +91,7 @@ class PoseTab:
             redraw_on_update(session, self.show_orbit, self.show_limits)
         with gui.add_folder("Obstacle", expand_by_default=False):
             self.obstacle = shared_obstacle(session)
+        self.hands = PoseHands(self)
         self.pins = PosePins(self)
         self.warp = PoseWarp(self)
         self.stretch = PoseStretch(self)
@@ -138,6 +140,7 @@ class PoseTab:
                     self.session.clock.pause()
             self.parts.draw()
             self.pins.draw()
+            self.hands.draw(body)
             self.touched.draw()
             self.stretch.draw()
             self.options.draw(body, actor is not None and len(actor.motion) == 1)
@@ -273,10 +276,14 @@ class PoseTab:
 
     def set_pose(self, pose: Pose, name: str) -> None:
         """Make a pose the one of this frame, as an edit that fades around it. Can be undone."""
+        self.key_pose(pose, f"Set the pose of {name}")
+
+    def key_pose(self, pose: Pose, label: str) -> None:
+        """Make a pose the one of this frame, as an edit that fades around it, a step to undo with this label."""
         with self.session.lock:
             self.session.clock.pause()
             self.session.edits.need().key(frame=self.frame, pose=pose, contacts=False, **self.options.of_fade)
-            self.commit(f"Set the pose of {name}")
+            self.commit(label)
 
     def commit(self, label: str) -> None:
         """Put the edited motion on the stage with the marks, as a step that can be undone."""
