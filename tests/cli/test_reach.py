@@ -207,3 +207,24 @@ def test_a_scene_that_cannot_be_meant_is_told(posable, tmp_path: Path, monkeypat
     scene_file(tmp_path, obstacle)
     code, out, err = posable("reach", tmp_path / "out.npz", "--to", "-0.3,1.2,0.5", *more)
     assert code != 0 and told in out + err and not (tmp_path / "out.npz").exists()
+
+
+@pytest.mark.parametrize(("text", "least"), [("fist", 1.0), ("ball:0.03", 0.4)])
+def test_the_hand_that_reaches_takes_a_shape_on_its_way(posable, tmp_path: Path, text: str, least: float):
+    file = tmp_path / "fist.glb"
+    code, _, _ = posable("reach", file, "--to", "0.3,1.2,0.45", "--hand", "left", "--fps", 30, "--hand-shape", text)
+    assert code == 0
+    motion = ps.load(file)
+    body = ps.Humanoid(motion.skeleton)
+    bends = {
+        side: ps.math.angle(ps.HandShape.of(body, motion.pose, side).rotations, [1.0, 0.0, 0.0, 0.0])[:, 6]
+        for side in ("left", "right")
+    }
+    assert bends["left"][0] < 0.01 and bends["left"][-1] > least and np.abs(np.diff(bends["left"])).max() < 0.3
+    assert bends["right"].max() < 0.01
+
+
+@pytest.mark.parametrize("text", ["fists", "ball:x", "ball:-1", "cube:0.1", "ball:nan", ""])
+def test_a_shape_of_a_hand_that_cannot_be_meant_is_a_sentence(posable, tmp_path: Path, text: str):
+    code, _, err = posable("reach", tmp_path / "out.glb", "--to", "0.3,1.2,0.45", "--hand-shape", text)
+    assert code != 0 and len(err.strip().splitlines()) == 1 and not (tmp_path / "out.glb").exists()

@@ -17,7 +17,8 @@ from .options import BodyReading, choice
 from .output import busy, check_output, check_picture_path, counted, progress
 
 if TYPE_CHECKING:
-    from ..body import Humanoid
+    from ..body import HandShape, Humanoid
+    from ..compute.types import Floats
     from ..reach import Behaviour, ReachMotionSolution, ReachStep
     from ..reach.motion import Duration
     from ..skeleton import Motion, Pose
@@ -84,6 +85,12 @@ def reach(
     feet: Annotated[
         str, typer.Option(help="stay; step, where a target is out of reach (or rise on the toes); or free.")
     ] = "stay",
+    hand_shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHAPE", help="What hands do on the way: open, fist, point, ..., cylinder:0.02, ball:0.04."
+        ),
+    ] = None,
     weight: Annotated[
         float | None,
         typer.Option(
@@ -113,11 +120,12 @@ def reach(
     given = None if body is None else reading.motion(body, start)
     begun = None if start is None else reading.motion(start, body)
     reading.check_roles(given, begun)
-    person, pose = beginning(reading, given, body, begun, start, frame)
+    person, pose = beginning(reading, given, body, begun, start, frame, fingers=hand_shape is not None)
     around = None if scene is None else Scene.load(scene)
     _check_distances(person, pose, steps)
     hands = sorted({side for step in steps for side in _hands(step)})
     used = {side: _behaviour(behaviour, f"{side}_arm", person) for side in hands}
+    shapes = {} if hand_shape is None else {side: _hand_shape(hand_shape, person, side) for side in hands}
     with usage():
         reacher = Reacher(
             *(person, used.get("right"), used.get("left"), around),
@@ -128,11 +136,14 @@ def reach(
         )
     with progress("reaching") as fraction, usage():
         reached = reacher.animate(steps=steps, start=pose, fps=fps, duration=took, weight=weight, progress=fraction)
+    motion = reached.motion
+    for side, shape in shapes.items():
+        motion = motion.replace(pose=person.pose_hand(motion.pose, side, shape, _shaped_by(reached)))
     with busy(f"writing {output.name}"):
-        facts = written(reached.motion, output)
+        facts = written(motion, output)
     if picture is not None:
         with busy("drawing"):
-            save_picture(strip(person, reached.motion, scene=around), picture)
+            save_picture(strip(person, motion, scene=around), picture)
         facts["picture"] = str(picture)
     first = reached.first_failure
     facts |= {
@@ -145,6 +156,29 @@ def reach(
     summary = summed_up(reached)
     rows = _rows(reached, steps, person)
     ending.conclude(Summary(f"{output}: {summary.text}", summary.met), facts, targets=rows)
+
+
+def _hand_shape(text: str, person: Humanoid, side: str) -> HandShape:
+    """Return the shape that `--hand-shape` means: a name, or a kind of grip and a radius [m]."""
+    from ..body import HandShape
+
+    kind, found, radius = text.partition(":")
+    with usage():
+        if not found:
+            person.pose_hand(person.neutral_pose, side, text)
+            return HandShape.named(text)
+        try:
+            metres = float(radius)
+        except ValueError:
+            raise UsageError(f"--hand-shape {text}: the radius is {radius!r}; expected metres: {kind}:0.02") from None
+        return HandShape.grip(person, metres, kind, side)
+
+
+def _shaped_by(reached: ReachMotionSolution) -> Floats:
+    """Return (F,) how far hands have their shape: smoothly from 0 in the first frame to 1 at the first arrival."""
+    frames = np.arange(len(reached.motion))
+    done = np.clip(frames / max(int(reached.arrivals[0]) if len(reached.arrivals) else 1, 1), 0.0, 1.0)
+    return np.asarray(done * done * (3.0 - 2.0 * done))
 
 
 def summed_up(reached: ReachMotionSolution) -> Summary:
@@ -220,12 +254,19 @@ def _check_distances(person: Humanoid, pose: Pose, steps: list[ReachStep]) -> No
 
 
 def beginning(
-    reading: BodyReading, given: Motion | None, body: Path | None, begun: Motion | None, start: Path | None, frame: int
+    reading: BodyReading,
+    given: Motion | None,
+    body: Path | None,
+    begun: Motion | None,
+    start: Path | None,
+    frame: int,
+    *,
+    fingers: bool = False,
 ) -> tuple[Humanoid, Pose]:
     """Return (who reaches, the pose to begin in); a start of another body is retargeted."""
     from ..body import figure
 
-    whom = figure() if given is None or body is None else reading.body(given, body)
+    whom = figure(fingers=fingers) if given is None or body is None else reading.body(given, body)
     if begun is None or start is None:
         return whom, whom.neutral_pose
     if not -len(begun) <= frame < len(begun):

@@ -164,7 +164,7 @@ class _Hand:
         return positions, orientations
 
     def open_up(self, scene: Scene) -> None:
-        """Let fingers that begin inside an obstacle begin further open, as far as they must; else where it helps most."""
+        """Let fingers that begin inside an obstacle begin further open, as far as they must or as helps most."""
         begun, spread = self.start, self._rotations(as_shape("stretched"), self.side)
         best, least = begun, self._finger_gaps(scene)
         for weight in np.linspace(0.0, 1.0, OPENINGS + 1)[1:]:
