@@ -8,10 +8,26 @@ from posable.compute import PosableError
 from posable.studio.tabs.pose.options import LIMB
 from posable.studio.view.obstacle import NAME, NOTHING
 
+from ..window import wait
+
 
 @pytest.fixture
 def answer() -> str:
     return LIMB
+
+
+@pytest.fixture
+def tab(tab, studio):
+    """The tab with a figure that has fingers on the stage."""
+    session, body = studio.session, ps.figure(fingers=True)
+    session.add(ps.samples.walk(body)[:60], body=body, name="fingers", keep=False)
+    session.clock.pause()
+    session.clock.seek(30 / session.motion.fps)
+    tab.update(session.time)
+    wait(lambda: session.edits.editor is not None, "the editor")
+    tab.update(session.time)
+    session.history.clear()
+    return tab
 
 
 def hand_at(tab, session, side="left"):
@@ -25,7 +41,7 @@ def angles(one, other):
     return pm.angle(one, other).max()
 
 
-def test_the_figure_of_the_studio_has_fingers_that_take_a_shape_which_fades_and_can_be_undone(tab, studio):
+def test_fingers_take_a_shape_which_fades_and_can_be_undone(tab, studio):
     session, hands = studio.session, tab.pose.hands
     assert len(session.body.fingers) == 30
     before, other = hand_at(tab, session), hand_at(tab, session, "right")

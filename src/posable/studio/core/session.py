@@ -538,7 +538,7 @@ class Session:
         from ... import samples
         from ...body import figure
 
-        body = figure(fingers=True)
+        body = figure()
         motion: Motion = getattr(samples, _one_of("sample", name, SAMPLES))(body)
         return self.add(motion, body=body, name=name, keep=keep)
 

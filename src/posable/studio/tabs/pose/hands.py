@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SIDES = ("left", "right")
 BOTH_HANDS = "both hands"
-WITHOUT = "This body has no fingers."
+WITHOUT = "This body has no fingers. Open a character that has some."
 ROUND = "around a "
 """What the name of a grip begins with, in the list of shapes."""
 CHOICES = (*SHAPES, *(f"{ROUND}{kind}" for kind in GRIPS))
