@@ -26,6 +26,7 @@ def test_joints_are_where_blender_has_them_in_every_frame(name):
         assert motion.fps == 30 and found.shape == truth["Wave"].shape
         assert np.abs(found - truth["Wave"]).max() < 2e-6
     assert animations(DATA / name) == ["Wave"]
+    assert set(ps.Humanoid(motion.skeleton).roles) >= {"hips", "left_hand", "right_foot", "head"}  # it stands at rest
     (body,) = motion.skeleton.character.meshes
     assert len(body.vertices) == 16 * 8
     carried = body.posed(motion.skeleton.forward(motion.pose))

@@ -16,6 +16,7 @@ from posable.formats import load, save
 from posable.skeleton import Motion
 from posable.studio import TABS, Session, Studio
 
+from ..formats.test_fbx import DATA as FBX_FILES
 from .window import PICTURES, RENEW, ROOT, SIZE, Window, differing, settled, wait
 
 PICTURE = PICTURES / "studio.png"
@@ -197,6 +198,18 @@ def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_reported(window: Wind
             assert "Traceback" not in window.page.content()
             assert session.active.name == "walk"
     wait(lambda: session.active.name == "sent" and len(session.motion) == 25, "the upload")
+
+
+def test_a_character_of_fbx_is_uploaded_with_its_takes(window: Window, session: Session):
+    with window.page.expect_file_chooser() as chooser:
+        window.press("Open a file…")
+    chooser.value.set_files(str(FBX_FILES / "blender_default.fbx"))
+    wait(lambda: session.active.name == "blender_default", "the upload")
+    window.page.get_by_text("9 frames at").wait_for()
+    shown = window.page.get_by_role("combobox", name="Animation")
+    wait(lambda: shown.input_value() == "Person|Turn", "the take")
+    window.press("Undo")
+    wait(lambda: session.active.name == "walk", "the walk again")
 
 
 def test_a_motion_is_downloaded(window: Window, session: Session, tmp_path: Path):

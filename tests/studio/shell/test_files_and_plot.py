@@ -13,7 +13,10 @@ from posable.studio.view.theme import plain
 from posable.studio.widgets.time_plot import POINTS
 
 from ...formats.test_c3d import labelled, written
+from ...formats.test_fbx import DATA as FBX_FILES
 from .conftest import chain_motion
+
+DATA = FBX_FILES.parent
 
 
 class TestFiles:
@@ -36,6 +39,19 @@ class TestFiles:
         assert len(actor.motion) == 31 and actor.body is not None
         uploaded = session.open_upload(name, (tmp_path / name).read_bytes(), keep=False)
         assert (uploaded.motion.pose.rotations == actor.motion.pose.rotations).all()
+
+    @pytest.mark.parametrize("name", ["blender_default.fbx", "blender_plain.usdc", "blender_turned.usda"])
+    def test_files_of_blender_open_with_their_meshes_and_takes(self, session: Session, name):
+        path = DATA / name.rpartition(".")[2][:3] / name
+        if path.suffix != ".fbx":
+            pytest.importorskip("pxr")
+        actor = session.open(path, keep=False)
+        assert actor.body is not None and [mesh.name for mesh in actor.skeleton.character.meshes] == ["Body"]
+        uploaded = session.open_upload(name, path.read_bytes(), keep=False)
+        assert (uploaded.motion.pose.rotations == actor.motion.pose.rotations).all()
+        if path.suffix == ".fbx":
+            session.show_animation("Person|Wave")
+            assert len(session.motion) == 12
 
     def test_what_is_downloaded_can_be_uploaded(self, session: Session):
         name, content = download("C:\\somewhere\\my walk.bvh", lambda path: save(session.motion, path))

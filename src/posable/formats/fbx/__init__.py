@@ -37,8 +37,8 @@ ENDS = ("_end", ".end", "nub", "_end_end")
 class FbxSource:
     """The file that a character was read from, for its other takes."""
 
-    def __init__(self, document: Document, unit: float) -> None:
-        self.document, self.unit = document, unit
+    def __init__(self, document: Document, unit: float, animation: str) -> None:
+        self.document, self.unit, self.animation = document, unit, animation
 
     def animations(self) -> list[str]:
         """The names of the takes."""
@@ -55,6 +55,7 @@ class FbxSource:
             "unit_m": self.unit,
             "axes": ", ".join(f"{name} {signs[name]}{axis}" for name, axis in axes.items()),
             "stated_fps": document.fps or "",
+            "animation": self.animation,
         }
 
     def motion(self, animation: str | int) -> Motion:
@@ -99,7 +100,9 @@ def _motion(document: Document, unit: float, fps: float | None, animation: str |
     skeleton = _skeleton(document, tree, joints, ends, to_ours @ worlds, rest)
     reader = MeshReader(document, tree, joints, to_ours, worlds)
     meshes = reader.read(skins, skeleton.forward(skeleton.rest))
-    skeleton = skeleton.replace(character=Character(meshes=meshes, source=FbxSource(document, unit)))
+    skeleton = skeleton.replace(
+        character=Character(meshes=meshes, source=FbxSource(document, unit, take.name if take else ""))
+    )
     notes = [*tree.notes, *reader.notes, *_take_notes(document, take, animation)]
     if take is None or not moving:
         stated = fold(tree, joints, world, {})

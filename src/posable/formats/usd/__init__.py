@@ -122,7 +122,7 @@ def _motion(path: Path, folder: Path, facts: dict[str, Any], scale: float | None
     unit = float(facts["unit"]) if scale is None else scale
     if not 1e-9 < unit < 1e9 or facts["up"] not in UP:
         raise FormatError(path, f"has a unit of {unit} m and {facts['up']!r} up; expected a length, and Y or Z")
-    rest, above = np.load(folder / "rest.npy"), np.load(folder / "above.npy")
+    rest, above = np.load(folder / "still.npy"), np.load(folder / "above.npy")
     tree, joints = _tree(path, facts, rest, above)
     world = (np.asarray(pm.from_matrix(UP[facts["up"]])), unit)
     still = fold(tree, joints, world, {})

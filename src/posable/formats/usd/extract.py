@@ -94,7 +94,9 @@ def _extract(path: str, out: Path, animation: str | None) -> dict[str, Any]:
     )
     if bind is None and rest is None:
         raise RefusedError("has neither rest nor bind transforms", where)
-    np.save(out / "bind.npy", bind if bind is not None else _world(rest, parents))
+    ours = str(layer.customLayerData.get("creator", "")).startswith("Posable")
+    # Other programs write the pose of the moment as the one at rest; the one in which the skin was bound is better.
+    np.save(out / "still.npy", rest if rest is not None and (ours or bind is None) else _local(bind, parents))
     np.save(out / "rest.npy", rest if rest is not None else _local(bind, parents))
     takes = {prim.GetName(): prim for prim in stage.Traverse() if prim.IsA(UsdSkel.Animation)}
     taken = query.GetAnimQuery()

@@ -8,7 +8,7 @@ from typing import Any
 import viser
 
 from ...body.roles.matching import parse_roles
-from ...formats import character_animations, save, suffixes
+from ...formats import character_animations, character_facts, save, suffixes
 from ...skeleton import Motion
 from ..core.actor import Actor
 from ..core.files import read_motion
@@ -142,8 +142,11 @@ class PlayTab:
         show(self._animation, "visible", len(animations) > 1)
         if len(animations) > 1 and active is not None:
             show(self._animation, "options", animations)
-            if active.motion.name in animations and str(self._animation.value) != active.motion.name:
-                assign(self._animation, active.motion.name)
+            shown = active.motion.name  # of what was just opened it is the name of the file
+            if shown not in animations:
+                shown = str(character_facts(active.skeleton.character).get("animation", animations[0]))
+            if shown in animations and str(self._animation.value) != shown:
+                assign(self._animation, shown)
 
 
 def _facts(actor: Actor) -> str:
