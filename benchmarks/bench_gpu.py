@@ -1,177 +1,247 @@
-"""A GPU beside the CPU: a million 31-joint bodies posed, and arms solved with their search; and its first answers.
+"""Public calls with arrays on a GPU beside the same calls on the CPU, and the first answers of new processes.
 
-A launch takes code that was compiled ahead of time where that is there (`python -m posable.compute.build --ptx`), else
-numba-cuda's. The arrays are numba-cuda's either way.
+Needs a GPU, PyTorch and compiled code (`python -m posable.compute.build --ptx`). A call is timed by events on the
+GPU, several calls after each other. `floor` is the time in which the memory of the GPU, as a large copy measures it,
+moves what the call reads and writes.
 """
 
 from __future__ import annotations
 
+import importlib
+import statistics
+import time
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 import posable as ps
-from posable.compute import Batch, cuda
-from posable.limb.solve import solve_rows
-from posable.skeleton.forward import forward_rows
+from posable.compute import cuda
 
-from .harness import Contender, Table, compare, fresh_python, table
+from .harness import Sheet, Table, fresh_python, table
 
 JOINTS = 31
-CPU_ROWS = 50_000
-GPU_ROWS = 1_000_000
+HUMAN = (
+    -1,
+    0,
+    1,
+    2,
+    3,
+    0,
+    5,
+    6,
+    7,
+    0,
+    9,
+    10,
+    11,
+    12,
+    13,
+    11,
+    15,
+    16,
+    17,
+    18,
+    19,
+    17,
+    11,
+    22,
+    23,
+    24,
+    25,
+    26,
+    24,
+    28,
+    29,
+)
 FEW = 5
+ROUNDS, CALLS = 7, 3
 
 
-def run() -> list[Table]:
+def run() -> list[Table | Sheet]:
     if not cuda.available():
         print("no GPU here")
         return []
-    return [_forward(), _arm(), *map(_first_answer, FIRST)]
+    torch = importlib.import_module("torch")
+    bandwidth = _bandwidth(torch)
+    rows = [
+        _row(name, dtype, bandwidth, *case)
+        for dtype in ("float64", "float32")
+        for make in (_forward, _limb, _bodies, _erik)
+        for name, *case in make(torch, getattr(torch, dtype))
+    ]
+    gpu = torch.cuda.get_device_name()
+    note = f"A copy of 8 GB moves {bandwidth / 1e12:.2f} TB/s there, read and written bytes together."
+    return [Sheet(f"Public calls with tensors on one {gpu}", rows, note), *map(_first_answer, FIRST)]
+
+
+def _row(
+    name: str,
+    dtype: str,
+    bandwidth: float,
+    call: Callable[[], object],
+    n: int,
+    size: int,
+    on_cpu: Callable[[], object],
+    few: int,
+) -> dict[str, str]:
+    """Return a row of the sheet; `size` is what the n answers of a call move [bytes], `few` the answers on the CPU."""
+    times = _timed(call)
+    each = statistics.median(times) / n
+    started = time.perf_counter()
+    on_cpu()
+    cpu = (time.perf_counter() - started) / few
+    return {
+        "": f"{name}, {dtype}",
+        "rows": f"{n:,}",
+        "ns each": f"{1e9 * each:.3g}",
+        "million a second": f"{1e-6 / each:.3g}",
+        "quartiles [ns]": " to ".join(f"{1e9 * one / n:.3g}" for one in statistics.quantiles(times, n=4)[::2]),
+        "floor [ns]": f"{1e9 * size / n / bandwidth:.3g}",
+        "times the floor": f"{each / (size / n / bandwidth):.3g}",
+        "CPU, all cores [ns]": f"{1e9 * cpu:.3g}",
+    }
+
+
+def _timed(call: Callable[[], object]) -> list[float]:
+    """Return seconds of a call on the GPU, in several rounds."""
+    torch = importlib.import_module("torch")
+    call(), call()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(ROUNDS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(CALLS):
+            call()
+        end.record()
+        end.synchronize()
+        times.append(1e-3 * begin.elapsed_time(end) / CALLS)
+    return times
+
+
+def _bandwidth(torch: Any) -> float:
+    source = torch.empty(500_000_000, dtype=torch.float64, device="cuda").normal_()
+    target = torch.empty_like(source)
+    return 2.0 * source.nbytes / statistics.median(_timed(lambda: target.copy_(source)))
+
+
+def _forward(torch: Any, dtype: Any, n: int = 1_000_000, few: int = 100_000) -> list[tuple[Any, ...]]:
+    offsets = np.zeros((JOINTS, 3))
+    offsets[1:, 1] = 0.1
+    skeleton = ps.Skeleton([f"j{j}" for j in range(JOINTS)], HUMAN, offsets)
+    made = torch.randn((JOINTS, 4, n), dtype=dtype, device="cuda")
+    made /= made.norm(dim=1, keepdim=True)
+    translation = torch.randn((3, n), dtype=dtype, device="cuda")
+    interleaved = ps.Pose(translation.T, made.permute(2, 0, 1))
+    usual = ps.Pose(translation.T.contiguous(), made.permute(2, 0, 1).contiguous())
+    cpu = ps.Pose(*(one[:few].double().cpu().numpy() for one in (usual.translation, usual.rotations)))
+    size = n * (11 * JOINTS + 3) * made.element_size()
+    return [
+        (
+            f"forward kinematics of {JOINTS} joints{how}",
+            lambda pose=pose: skeleton.forward(pose),
+            n,
+            size,
+            lambda: skeleton.forward(cpu),
+            few,
+        )
+        for how, pose in ((", rows beside each other", interleaved), (", in C order", usual))
+    ]
+
+
+def _limb(torch: Any, dtype: Any, n: int = 4_000_000, few: int = 100_000) -> list[tuple[Any, ...]]:
+    """Targets that an arm can reach inside its limits, as `bench_limb` draws them."""
+    arm = ps.figure().limb("right_arm")
+    values = np.random.default_rng(0).uniform(-1.2, 1.2, (200_000, 7))
+    values[:, 3] = np.abs(values[:, 3]) + 0.2
+    frames = arm.forward(values)
+    reachable = np.resize(np.flatnonzero(arm.solve(frames.end, frames.orientation).ok), n)
+    hands, turns = frames.end[reachable], frames.orientation[reachable]
+    free = ps.Limb("right_arm", arm.upper, arm.lower)
+    p, q = (torch.tensor(one, dtype=dtype, device="cuda") for one in (hands, turns))
+    swivel = torch.zeros(n, dtype=dtype, device="cuda")
+    some = hands[:few], turns[:few]
+    size = n * (15 * p.element_size() + 48)
+    names = "an arm with a given swivel, without limits", "an arm with limits and search"
+    return [
+        (names[0], lambda: free.solve(p, q, swivel=swivel), n, size, lambda: free.solve(*some, swivel=0.0), few),
+        (names[1], lambda: arm.solve(p, q), n, size, lambda: arm.solve(*some), few),
+    ]
+
+
+def _bodies(torch: Any, dtype: Any, n: int = 1 << 18, few: int = 4096) -> list[tuple[Any, ...]]:
+    body = ps.figure()
+    points = body.markers(ps.samples.walk(body).pose)
+    given = torch.tensor(np.resize(points, (n, 6, 3)), dtype=dtype, device="cuda")
+    joints = len(body.skeleton)
+    size = n * given.element_size() * (18 + 3 + 4 * joints + 7)
+    return [
+        (
+            f"a body from six points, {what}",
+            lambda one=one: one.solve(given),
+            n,
+            size,
+            lambda one=one: one.solve(np.resize(points, (few, 6, 3))),
+            few,
+        )
+        for what, one in (("with the prior", ps.SequentialIK(body)), ("without", ps.SequentialIK(body, prior=None)))
+    ]
+
+
+def _erik(torch: Any, dtype: Any, n: int = 1 << 20, few: int = 4096) -> list[tuple[Any, ...]]:
+    chain = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-1.5708, 1.5708))
+    rng = np.random.default_rng(0)
+    postures, targets = rng.uniform(-1.5, 1.5, (n, 5)), rng.normal(size=(n, 4))
+    p, q = (torch.tensor(one, dtype=dtype, device="cuda") for one in (postures, targets))
+    size = n * p.element_size() * 17
+    return [
+        (
+            f"ERIK, {what}",
+            lambda one=one: one.solve(p, q),
+            n,
+            size,
+            lambda one=one: one.solve(postures[:few], targets[:few]),
+            few,
+        )
+        for what, one in (("best", ps.ERIK(chain)), ("the paper's algorithm", ps.ERIK(chain, method="erik")))
+    ]
+
+
+def first_forward() -> None:
+    """Pose bodies on the GPU."""
+    torch, skeleton = importlib.import_module("torch"), ps.figure().skeleton
+    rotations = torch.tensor(np.tile(skeleton.rest_rotations, (FEW, 1, 1)), device="cuda")
+    skeleton.forward(ps.Pose(torch.zeros((FEW, 3), dtype=torch.float64, device="cuda"), rotations)).positions.cpu()
 
 
 def first_arm() -> None:
     """Solve an arm on the GPU."""
-    arm = ps.figure().limb("right_arm")
-    cuda.launch(solve_rows, *_arguments_of(solve_rows, lambda: arm.solve([[0.3, -0.2, 0.2]] * FEW)))
-
-
-def first_reach() -> None:
-    """Reach with a whole body on the GPU."""
-    from posable.reach.kernels import reach_rows
-
-    body = ps.figure()
-    reacher = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm"))
-    target = ps.Target([[-0.3, 1.2, 0.4]] * FEW)
-    cuda.launch(reach_rows, *_arguments_of(reach_rows, lambda: reacher.solve(right=target)))
+    torch = importlib.import_module("torch")
+    hands = torch.tensor([[0.3, -0.2, 0.2]] * FEW, dtype=torch.float64, device="cuda")
+    ps.figure().limb("right_arm").solve(hands).values.cpu()
 
 
 def first_body() -> None:
     """Reconstruct a body from six points on the GPU."""
-    from posable.reconstruct.kernels import reconstruct_rows
-
-    body = ps.figure()
-    points, solver = body.markers(ps.samples.walk(body)[:FEW].pose), ps.SequentialIK(body)
-    cuda.launch(reconstruct_rows, *_arguments_of(reconstruct_rows, lambda: solver.solve(points)))
+    torch, body = importlib.import_module("torch"), ps.figure()
+    points = torch.tensor(body.markers(ps.samples.walk(body)[:FEW].pose), device="cuda")
+    ps.SequentialIK(body).solve(points).pose.rotations.cpu()
 
 
-FIRST = {"an arm and its search": first_arm, "a whole-body reach": first_reach, "a body from six points": first_body}
+FIRST = {"forward kinematics": first_forward, "an arm and its search": first_arm, "a body from six points": first_body}
 
 
 def _first_answer(title: str, rounds: int = 3) -> Table:
-    """Measure new processes, from their start to an answer that is back on the CPU."""
+    """Measure new processes, from their start, PyTorch's import and context among it, to an answer back on the CPU."""
     code = f"from benchmarks.bench_gpu import {FIRST[title].__name__} as run; run()"
-    ways = {
-        "compiled ahead of time": ("library", "1", "the driver assembles it"),
-        "the same, a second time": ("library", "0", "from the driver's own cache"),
-        "numba-cuda": ("jit", "1", "compiles it"),
-    }
     samples: dict[str, tuple[list[float], str]] = {}
-    for name, (way, uncached, note) in ways.items():
-        variables = {"POSABLE_KERNELS": way, "CUDA_CACHE_DISABLE": uncached}
+    for name, (uncached, note) in {
+        "a new machine": ("1", "the driver assembles the code"),
+        "later": ("0", "from the driver's own cache"),
+    }.items():
+        variables = {"POSABLE_KERNELS": "library", "CUDA_CACHE_DISABLE": uncached}
         if uncached == "0":
             fresh_python(code, **variables)  # so that the cache has it
-        samples[name] = ([fresh_python(code, **variables)[0] for _ in range(rounds)], note)
+        samples[name] = ([fresh_python(code, **variables)[0] for _ in range(1 if uncached == "1" else rounds)], note)
     return table(f"Start to the first answer of a GPU: {title}", "s", samples)
-
-
-def _forward() -> Table:
-    from numba import cuda as gpu
-
-    offsets = np.zeros((JOINTS, 3))
-    offsets[1:, 1] = 0.1
-    skeleton = ps.Skeleton([f"j{j}" for j in range(JOINTS)], [max(-1, (j - 1) // 2) for j in range(JOINTS)], offsets)
-    rng = np.random.default_rng(0)
-    rotations = rng.normal(size=(GPU_ROWS, JOINTS, 4))
-    rotations /= np.linalg.norm(rotations, axis=-1, keepdims=True)
-    pose = ps.Pose(rng.normal(size=(GPU_ROWS, 3)), rotations)
-    arrays = [
-        gpu.to_device(array) for array in (skeleton.packed, pose.translation, pose.rotations, np.empty((0, 0, 3)))
-    ]
-    positions = gpu.device_array((GPU_ROWS, JOINTS, 3))
-    orientations = gpu.device_array((GPU_ROWS, JOINTS, 4))
-
-    def on_gpu() -> None:
-        cuda.launch(forward_rows, GPU_ROWS, *arrays, positions, orientations)
-        gpu.synchronize()
-
-    some = pose[:CPU_ROWS]
-    on_gpu()
-    frames = skeleton.forward(some)
-    assert np.allclose(positions[:CPU_ROWS].copy_to_host(), frames.positions, atol=1e-12)
-    assert np.allclose(orientations[:CPU_ROWS].copy_to_host(), frames.orientations, atol=1e-12)
-    return compare(
-        f"{JOINTS}-joint body: {GPU_ROWS:,} poses, each",
-        [
-            Contender("CPU, all cores", lambda: skeleton.forward(some), CPU_ROWS),
-            Contender(_name(), on_gpu, GPU_ROWS, "arrays on the GPU"),
-        ],
-        unit="ns",
-    )
-
-
-def _arm() -> Table:
-    """Targets that an arm can reach inside its limits, drawn at random."""
-    from numba import cuda as gpu
-
-    arm = ps.figure().limb("right_arm")
-    rng = np.random.default_rng(0)
-    values = rng.uniform(-1.2, 1.2, (4 * CPU_ROWS, 7))
-    values[:, 3] = rng.uniform(0.2, 2.2, len(values))
-    frames = arm.forward(values)
-    reachable = np.resize(np.flatnonzero(arm.solve(frames.end, frames.orientation).ok), GPU_ROWS)
-    hands, turns = frames.end[reachable], frames.orientation[reachable]
-    some = (hands[:CPU_ROWS], turns[:CPU_ROWS])
-    want = arm.solve(*some)
-    n, *arrays = _arguments_of(solve_rows, lambda: arm.solve(hands, turns))
-
-    def on_device(value):
-        if isinstance(value, tuple):
-            return tuple(map(on_device, value))
-        return gpu.to_device(value) if isinstance(value, np.ndarray) else value
-
-    placed = [on_device(array) for array in arrays]
-
-    def on_gpu() -> None:
-        cuda.launch(solve_rows, n, *placed)
-        gpu.synchronize()
-
-    on_gpu()
-    same = [
-        np.allclose(got.copy_to_host()[:CPU_ROWS], want.values, atol=1e-9)
-        for got in placed
-        if getattr(got, "shape", None) == (GPU_ROWS, want.values.shape[-1])
-    ]
-    assert any(same), "no array of the GPU holds the answers of the CPU"
-    return compare(
-        f"An arm and its search: {GPU_ROWS:,} reachable targets, each",
-        [
-            Contender("CPU, all cores", lambda: arm.solve(*some), CPU_ROWS),
-            Contender(_name(), on_gpu, GPU_ROWS, "arrays on the GPU"),
-        ],
-        unit="ns",
-    )
-
-
-def _arguments_of(batch: Batch, call: Callable[[], object]) -> tuple[Any, ...]:
-    """What a public call gives to a batch."""
-    given: list[tuple[Any, ...]] = []
-    run = Batch.__call__
-
-    def recorded(self: Batch, *arguments: Any) -> None:
-        if self is batch:
-            given.append(arguments)
-        run(self, *arguments)
-
-    with mock.patch.object(Batch, "__call__", recorded):
-        call()
-    return given[0]
-
-
-def _name() -> str:
-    from numba import cuda as gpu
-
-    name = gpu.get_current_device().name
-    return name.decode() if isinstance(name, bytes) else str(name)

@@ -192,6 +192,18 @@ def test_a_large_batch_compiles_to_ptx(name):
     check_kernel(name, compiled(name, optimised=False))
 
 
+@pytest.mark.parametrize("name", sorted(cuda.compiled_calls().keys() - calls.calls().keys()))
+def test_a_batch_whose_rows_lie_beside_each_other_compiles_too(name, ptxas, tmp_path):
+    plain = name.partition(cuda.INTERLEAVED)[0]
+    if plain in LARGE:
+        pytest.skip("compiled for minutes: python -m posable.compute.build --ptx")
+    made = ptx.compile_batch(name, words_of(plain), str(build.object_cache()))
+    code = lzma.decompress(Path(made["path"]).read_bytes()).decode()
+    check_kernel(plain, code)
+    if ptxas is not None:
+        assembles(ptxas, code, tmp_path)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(LARGE))
 def test_a_large_batch_compiles_to_ptx_that_assembles(name, ptxas, tmp_path):

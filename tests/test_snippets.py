@@ -12,6 +12,7 @@ from posable.cli.app import run
 ROOT = Path(__file__).resolve().parents[1]
 NOT_RUN = {
     "kernels.md": "a kernel is compiled from a file of its own",
+    "gpu.md": "it needs a GPU; tests/test_gpu.py runs where one is",
     "jobs.md": "a job for workers lives in a module of its own; examples/10_a_folder_on_all_cores.py is run",
     "studio.md": "a studio runs until it is closed; tests/studio opens it",
 }

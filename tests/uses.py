@@ -75,6 +75,18 @@ def use_compute() -> None:
     verdict_rows(1, np.zeros(1, np.int64), zeros, 1.0, zeros, 1.0, zeros, np.zeros(1, np.int64))
 
 
+def use_gpu_casts() -> None:
+    from posable.compute import gpu_casts
+
+    numbers, words = np.arange(float(ROWS)), np.arange(ROWS)
+    gpu_casts.widen_rows(ROWS, numbers.astype(np.float32), np.empty(ROWS))
+    gpu_casts.narrow_rows(ROWS, numbers, np.empty(ROWS, np.float32))
+    gpu_casts.narrow_whole_rows(ROWS, words, np.empty(ROWS, np.int32))
+    gpu_casts.float_field_rows(2, numbers, 1, 2, np.empty(2))
+    gpu_casts.whole_field_rows(2, words.astype(np.int32), 1, 2, np.empty(2, np.int32))
+    gpu_casts.byte_field_rows(2, words.astype(np.int8), 1, 2, np.empty(2, np.int8))
+
+
 def use_formats() -> None:
     from posable.formats.bvh.numbers import read_decimals
     from posable.formats.euler import quaternions_from_euler
@@ -216,6 +228,7 @@ def use_live() -> None:
 
 USES = [
     use_compute,
+    use_gpu_casts,
     use_formats,
     use_math,
     use_skeleton,

@@ -9,7 +9,7 @@ import ctypes
 import importlib
 import struct
 import traceback
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_void_p
 
 import numpy as np
 
@@ -30,13 +30,24 @@ HEADER = {
     "cuDevicePrimaryCtxRetain": (HANDLES, c_int),
     "cuCtxGetCurrent": (HANDLES,),
     "cuCtxSetCurrent": (c_void_p,),
+    "cuCtxPushCurrent_v2": (c_void_p,),
+    "cuCtxPopCurrent_v2": (HANDLES,),
     "cuModuleLoadData": (HANDLES, c_void_p),
     "cuModuleGetFunction": (HANDLES, c_void_p, c_char_p),
     "cuMemAlloc_v2": (ADDRESSES, c_size_t),
     "cuMemFree_v2": (c_ulonglong,),
+    "cuMemAllocAsync": (ADDRESSES, c_size_t, c_void_p),
+    "cuMemFreeAsync": (c_ulonglong, c_void_p),
     "cuMemcpyHtoD_v2": (c_ulonglong, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, c_ulonglong, c_size_t),
+    "cuMemsetD8Async": (c_ulonglong, c_ubyte, c_size_t, c_void_p),
     "cuStreamSynchronize": (c_void_p,),
+    "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
+    "cuEventCreate": (HANDLES, c_uint),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventQuery": (c_void_p,),
+    "cuEventDestroy_v2": (c_void_p,),
+    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
     "cuLaunchKernel": (c_void_p, *(c_uint,) * 7, c_void_p, HANDLES, HANDLES),
 }
 
@@ -50,6 +61,12 @@ class FakeCuda:
         self.memory: dict[int, ctypes.Array] = {}
         self.modules: list[bytes] = []
         self.context: int | None = None
+        self.gpus = 1
+        self.destroyed = 0
+        self.stack: list[int | None] = []
+        self.streams: list[int] = []  # of launches
+        self.events: dict[int, int] = {}  # the stream of each
+        self.waits: list[tuple[int, int]] = []  # of a stream for another
         self.copied_in: list[int] = []  # sizes
         self.copied_out: list[int] = []
         self.waited: list[int] = []
@@ -83,18 +100,25 @@ class FakeCuda:
         name[0] = ERRORS[code]
 
     def DeviceGet(self, device, number):  # noqa: N802
-        assert number == 0
-        device[0] = 7
+        assert 0 <= number < self.gpus
+        device[0] = 7 + number
 
     def DevicePrimaryCtxRetain(self, context, device):  # noqa: N802
-        assert device == 7
-        context[0] = 0x7000
+        context[0] = 0x7000 + 0x1000 * (device - 7)
 
     def CtxGetCurrent(self, context):  # noqa: N802
         context[0] = self.context
 
     def CtxSetCurrent(self, context):  # noqa: N802
         self.context = context
+
+    def CtxPushCurrent(self, context):  # noqa: N802
+        self.stack.append(self.context)
+        self.context = context
+
+    def CtxPopCurrent(self, context):  # noqa: N802
+        context[0] = self.context
+        self.context = self.stack.pop()
 
     def ModuleLoadData(self, module, image):  # noqa: N802
         assert self.context
@@ -114,6 +138,12 @@ class FakeCuda:
     def MemFree(self, pointer):  # noqa: N802
         del self.memory[pointer]
 
+    def MemAllocAsync(self, pointer, size, stream):  # noqa: N802
+        self.MemAlloc(pointer, size)
+
+    def MemFreeAsync(self, pointer, stream):  # noqa: N802
+        self.MemFree(pointer)
+
     def MemcpyHtoD(self, pointer, source, size):  # noqa: N802
         assert size == len(self.memory[pointer])
         ctypes.memmove(pointer, source, size)
@@ -127,24 +157,52 @@ class FakeCuda:
     def StreamSynchronize(self, stream):  # noqa: N802
         self.waited.append(stream or 0)
 
+    def MemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
+        ctypes.memset(pointer, value, size)
+
+    def StreamWaitEvent(self, stream, event, flags):  # noqa: N802
+        self.waits.append((stream or 0, self.events[event]))
+
+    def EventCreate(self, event, flags):  # noqa: N802
+        event[0] = 0xE000 + len(self.events) + self.destroyed
+        self.events[event[0]] = -1
+
+    def EventRecord(self, event, stream):  # noqa: N802
+        self.events[event] = stream or 0
+
+    def EventQuery(self, event):  # noqa: N802
+        assert event in self.events
+
+    def EventDestroy(self, event):  # noqa: N802
+        del self.events[event]
+        self.destroyed += 1
+
+    def FuncSetAttribute(self, function, attribute, value):  # noqa: N802
+        assert attribute == 8
+
     def LaunchKernel(self, function, *rest):  # noqa: N802
         (*grid, shared, stream, parameters, extra) = rest
-        assert shared == 0 and not stream and not extra
+        assert shared == 0 and not extra
+        self.streams.append(stream or 0)
         name = self.modules[function - 0x101].decode().removeprefix("// ")
+        name, interleaved, _ = name.partition("@")
         module, _, local = name.rpartition(".")
         batch = getattr(importlib.import_module(module), local)
         kinds = calls.parsed(calls.calls()[name])
-        reading = _Reading(parameters)
+        reading = _Reading(parameters, bool(interleaved))
         n, given = reading.whole(), tuple(map(reading.argument, kinds))
         self.launched.append((name, tuple(grid), b"".join(reading.taken)))
         library.loop(batch)(0, n, n, tuple(given))
+        for array, copy in reading.copies:
+            array[...] = copy
 
 
 class _Reading:
     """The parameters of a launch, one after the other."""
 
-    def __init__(self, parameters) -> None:
-        self.parameters = parameters
+    def __init__(self, parameters, interleaved: bool) -> None:
+        self.parameters, self.interleaved = parameters, interleaved
+        self.copies: list[tuple[np.ndarray, np.ndarray]] = []  # of arrays whose rows lie interleaved each other
         self.taken: list[bytes] = []
 
     def bytes(self, size: int) -> bytes:
@@ -169,6 +227,11 @@ class _Reading:
         made = np.zeros(shape, kind.dtype)
         if items:
             made = np.frombuffer((ctypes.c_char * (items * size)).from_address(data), kind.dtype).reshape(shape)
+        if self.interleaved and items and strides[0] == size and strides[-1] > size:
+            there = np.lib.stride_tricks.as_strided(made, shape, strides)
+            self.copies.append((there, np.ascontiguousarray(there)))
+            return self.copies[-1][1]
         # Of an axis with one item the stride is anything.
-        assert all(one == other or length < 2 for one, other, length in zip(made.strides, strides, shape, strict=True))
+        alike = (one == other or length < 2 for one, other, length in zip(made.strides, strides, shape, strict=True))
+        assert not items or all(alike)
         return made

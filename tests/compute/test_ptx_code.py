@@ -36,7 +36,12 @@ def test_long_names_become_short_everywhere_and_those_of_kernels_stay():
     assert len(short) == 2 and len(set(short)) == 1  # where it is called, and where it is defined
 
 
-def test_large_functions_are_left_apart_and_small_ones_and_kernels_are_not():
+def test_in_a_batch_that_is_small_as_a_whole_everything_is_inlined():
+    assert "noinline" not in "".join(ptx.quick_to_compile([MODULE]))
+
+
+def test_large_functions_are_left_apart_and_small_ones_and_kernels_are_not(monkeypatch):
+    monkeypatch.setattr(ptx, "WHOLE", MODULE.count("\n") - 1)
     (made,) = ptx.quick_to_compile([MODULE])
     defined = [line for line in made.splitlines() if line.startswith("define")]
     assert [("noinline" in line, "alwaysinline" in line) for line in defined] == [

@@ -164,5 +164,8 @@ def test_wrong_calls_say_what_is_wrong(body, solver):
     with pytest.raises(ps.PosableError, match="weights"):
         SequentialIK(body, (0, 0, 0))
     with pytest.raises(ps.ShapeError):
-        solver.track(np.zeros((2, 2, 6, 3)))
+        solver.track(np.zeros((6, 3)))
+    with pytest.raises(ps.PosableError, match="one track"):
+        solver.track(np.zeros((2, 2, 6, 3)), lock_feet=True)
+    assert solver.track(np.zeros((2, 2, 6, 3))).pose.shape == (2, 2)
     assert len(solver.track(np.zeros((0, 6, 3))).motion) == 0

@@ -51,6 +51,7 @@ from .calls import Kind, calls, leaves, parsed
 from .compiling import build_ended, quiet_jit, report_build
 from .errors import PosableError
 from .files import atomic_write, cache_dir
+from .kernels import Batch
 from .library import file_in, file_name, is_whole
 from .sources import library_sources
 
@@ -143,9 +144,15 @@ def _facts(path: Path) -> dict[str, Any] | None:
 
 def function_of(name: str) -> Callable[..., None]:
     """Return the Python function of a batch, by its full name."""
-    module, _, local = name.rpartition(".")
-    function: Callable[..., None] = getattr(importlib.import_module(module), local).function
+    function: Callable[..., None] = batch_of(name).function
     return function
+
+
+def batch_of(name: str) -> Batch:
+    """Return a batch by its full name."""
+    module, _, local = name.partition(cuda.INTERLEAVED)[0].rpartition(".")
+    found: Batch = getattr(importlib.import_module(module), local)
+    return found
 
 
 def _tools() -> str:
@@ -210,7 +217,7 @@ def numba_type(kind: Kind) -> Any:
     if kind.scalar is not None:
         return {float: known.float64, int: known.int64, bool: known.boolean}[kind.scalar]
     if kind.dtype is not None:
-        return known.Array(numba.from_dtype(kind.dtype), kind.axes, "C")
+        return known.Array(numba.from_dtype(kind.dtype), kind.axes, kind.order)
     parts = tuple(map(numba_type, kind.parts))
     if kind.named is None:
         return known.Tuple(parts)
@@ -352,7 +359,7 @@ def build_ptx(out: Path, *, workers: int | None = None, show: Callable[[str], No
     from . import ptx
 
     began = time.monotonic()
-    done = _all_compiled(ptx.compile_batch, (), workers, show)
+    done = _all_compiled(ptx.compile_batch, (), workers, show, table=cuda.compiled_calls())
     out.mkdir(parents=True, exist_ok=True)
     path = out / cuda.file_name()
     with atomic_write(path) as temporary:
@@ -377,9 +384,10 @@ def _all_compiled(
     show: Callable[[str], None],
     *,
     checked: bool = False,
+    table: dict[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Call `compile_one(name, arguments, *more, cache)` for every batch, on all cores; return what it returned."""
-    table = calls()
+    table = calls() if table is None else table
     cache = str(object_cache())
     report_build(0.0)
     weights = {name: _weight(name) for name in table}

@@ -19,7 +19,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +44,7 @@ class Kind:
         axes: of an array.
         parts: of a tuple.
         named: the class of a named tuple; None for a plain one.
+        order: of an array: "C", or "F" where rows lie beside each other, as only GPUs have them.
     """
 
     scalar: type | None = None
@@ -51,6 +52,7 @@ class Kind:
     axes: int = 0
     parts: tuple[Kind, ...] = ()
     named: type | None = None
+    order: str = field(default="C", repr=False)  # not in the keys of what was compiled before
 
 
 def leaves(kinds: Sequence[Kind]) -> Iterator[Kind]:
@@ -67,6 +69,21 @@ def calls() -> dict[str, str]:
     """Return the arguments of every batch of the package, by its full name."""
     table: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
     return table
+
+
+def interleaved(kinds: Sequence[Kind], parameters: Sequence[str], names: Sequence[str]) -> tuple[Kind, ...]:
+    """Return the kinds of arguments where the arrays of these names, also in named tuples, have their rows beside each
+    other.
+    """
+    made = []
+    for name, kind in zip(parameters, kinds, strict=True):
+        if kind.dtype is not None:
+            kind = replace(kind, order="F") if name in names and kind.axes > 1 else kind
+        elif kind.named is not None:
+            fields: Any = kind.named
+            kind = replace(kind, parts=interleaved(kind.parts, fields._fields, names))
+        made.append(kind)
+    return tuple(made)
 
 
 def described(arguments: Sequence[Any]) -> str:

@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 
 from .errors import ExtentError, PosableError, number
+from .gpu_arrays import GpuArray
 from .kernels import kernel
 from .types import Bools, Floats, Vec3
 
@@ -47,6 +48,11 @@ def vec_in_extent(p: Vec3) -> bool:
 
 def rows_in_extent(array: Floats, axes: int = 1) -> Bools:
     """Return whether all numbers along the last `axes` axes are `in_extent`: (...)."""
+    if isinstance(array, GpuArray):
+        sound = np.abs(array) <= EXTENT
+        for _ in range(axes):
+            sound = np.all(sound, -1)
+        return cast("Bools", sound)
     return cast("Bools", np.asarray((np.abs(array) <= EXTENT).all(axis=tuple(range(-axes, 0)))))
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
@@ -30,6 +30,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
 from . import library, stopping
 from .errors import PosableError
+from .gpu_arrays import GpuArray, GpuRecords
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,9 +107,16 @@ class Batch:
     Call it with the number of rows first: `forward_rows(n, joints, ...)`. Threads share nothing but the arrays.
     """
 
-    def __init__(self, function: Callable[..., None], rows: int = PARALLEL_ROWS) -> None:
+    def __init__(
+        self,
+        function: Callable[..., None],
+        rows: int = PARALLEL_ROWS,
+        scratch: Sequence[str] = (),
+        interleaved: Sequence[str] = (),
+    ) -> None:
         self.function = function
         self.rows = rows
+        self.scratch, self.interleaved = tuple(scratch), tuple(interleaved)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._part: Part | None = None
@@ -119,6 +127,9 @@ class Batch:
         part = self._part or self._found()
         if stopping.watched:
             stopping.check_stop()
+        if not self._is_compiled_ahead and on_gpu(arrays):
+            self._run_on_gpu(n, arrays)
+            return
         if not self._is_compiled_ahead and library.needs_copies(arrays):  # Numba would compile once more for those
             library.run_with_copies(self, lambda *given: self(n, *given), arrays)
             return
@@ -130,9 +141,17 @@ class Batch:
         except TypeError as error:
             if not self._is_compiled_ahead:
                 raise
+            if on_gpu(arrays):
+                self._run_on_gpu(n, arrays)
+                return
             library.run_otherwise(self, n, arrays, error)
         except ValueError as error:  # too few rows: Numba would read past their end
             raise PosableError(f"{self.__name__}: {error}") from None
+
+    def _run_on_gpu(self, n: int, arrays: tuple[Any, ...]) -> None:
+        from .cuda import run_on_gpu
+
+        run_on_gpu(self, n, *arrays)
 
     def serial(self, n: int, *arrays: Any) -> None:
         """Run rows 0 to n - 1 on one core."""
@@ -167,17 +186,36 @@ class Batch:
         return self._jit
 
 
+def on_gpu(arguments: tuple[Any, ...]) -> bool:
+    """Return whether an array among arguments lies on a GPU."""
+    return any(on_gpu(one) if isinstance(one, tuple) else isinstance(one, GpuArray | GpuRecords) for one in arguments)
+
+
 @overload
 def batch(function: Callable[..., None]) -> Batch: ...
 @overload
-def batch(*, rows: int) -> Callable[[Callable[..., None]], Batch]: ...
-def batch(function: Callable[..., None] | None = None, *, rows: int = PARALLEL_ROWS) -> Any:
+def batch(
+    *, rows: int, scratch: Sequence[str] = (), interleaved: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Batch]: ...
+def batch(
+    function: Callable[..., None] | None = None,
+    *,
+    rows: int = PARALLEL_ROWS,
+    scratch: Sequence[str] = (),
+    interleaved: Sequence[str] = (),
+) -> Any:
     """Make a `Batch` of a function `(n, *arrays)` whose body is one `for i in prange(n)` over a row kernel.
 
-    `rows` is where the parallel loop takes over; raise it for rows of a few nanoseconds.
+    Args:
+        function: the loop.
+        rows: where the parallel loop takes over; raise it for rows of a few nanoseconds.
+        scratch: names of arrays, also those in named tuples, that nobody reads afterwards. On a GPU neighbouring
+            threads work on neighbouring rows, so there their rows lie beside each other.
+        interleaved: names of arrays with answers or targets that are worth the same on a GPU: a launch works on copies
+            of them. Those that are written to are written as a whole.
     """
     if function is None:
-        return lambda f: Batch(f, rows)
+        return lambda f: Batch(f, rows, scratch, interleaved)
     return Batch(function, rows)
 
 

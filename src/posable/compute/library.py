@@ -155,9 +155,15 @@ class Reader:
 
 def reader(batch: Batch) -> Reader | None:
     """Return the reader of a batch's arguments; None where the library does not have the batch."""
-    known = _found()[1].get(full_name(batch))
-    if known is None:
-        return None
+    extension, loops, _ = _found()
+    name = full_name(batch)
+    return _reader(extension, name) if name in loops else None
+
+
+@cache
+def _reader(extension: Any, name: str) -> Reader:
+    """Return a reader of the extension that was found; making one takes a launch's time."""
+    known = _found()[1][name]
     return Reader(_callable(known, NO_CODE), calls.parsed(known["arguments"]), tuple(known["arrays"]))
 
 

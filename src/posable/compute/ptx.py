@@ -30,12 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from .build import function_of, numba_type, source_key, write_whole
+from .build import batch_of, function_of, numba_type, source_key, write_whole
 from .calls import Kind, parsed
-from .cuda import CAPABILITY, ENTRY, PTX_VERSION, parameters
+from .cuda import CAPABILITY, ENTRY, INTERLEAVED, PTX_VERSION, interleaved_kinds, parameters
 from .errors import PosableError, require
 from .kernels import Batch
 
+WHOLE = 10_000  # lines of a batch with all that it calls up to which everything is inlined
 LARGE = 200  # lines of a function in LLVM's language beyond which it is not inlined
 LONGEST_NAME = 80  # characters
 NAME = re.compile(r'@"[^"]*"|@[-a-zA-Z$._0-9]+')
@@ -50,9 +51,12 @@ def compile_batch(name: str, arguments: str, cache: str, optimised: bool = True)
     """
     numba_cuda()  # says what is missing
     kinds, function = parsed(arguments), function_of(name)
+    if name.endswith(INTERLEAVED):
+        kinds = interleaved_kinds(batch_of(name), kinds)
     versions = " ".join(version(one) for one in ("numba", "numba-cuda", "nvidia-cuda-nvcc-cu12"))
     ours = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    key = source_key(function, kinds, f"{versions} {CAPABILITY} {PTX_VERSION} {ours}")
+    layout = " rows beside each other" if name.endswith(INTERLEAVED) else ""
+    key = source_key(function, kinds, f"{versions} {CAPABILITY} {PTX_VERSION} {ours}{layout}")
     paths = [Path(cache) / f"{key}{suffix}.ptx.xz" for suffix in ([""] if optimised else ["", "-plain"])]
     found = [path for path in paths if path.exists()]
     if not found:
@@ -137,7 +141,7 @@ def quick_to_compile(code: str | Sequence[str]) -> list[str]:
 
     Numba names a function by the types of its arguments, records field by field: tens of kilobytes a name, and hundreds
     of megabytes of PTX for a whole solver. Here long names become short. And the compiler would inline everything into
-    one kernel, in minutes; large functions are left apart.
+    one kernel, in minutes; large functions are left apart, but for a batch that is small as a whole.
     """
     short: dict[str, str] = {}
 
@@ -151,16 +155,18 @@ def quick_to_compile(code: str | Sequence[str]) -> list[str]:
     # A launch looks for a kernel's entry by its name.
     marked = [line for module in modules for line in module.split("\n") if line.startswith("!") and '"kernel"' in line]
     entries = {name for line in marked for name in NAME.findall(line)}
-    return [_large_apart(NAME.sub(renamed, module), entries) for module in modules]
+    lines = sum(module.count("\n") for module in modules)
+    large = LARGE if lines > WHOLE else lines
+    return [_large_apart(NAME.sub(renamed, module), entries, large) for module in modules]
 
 
-def _large_apart(module: str, entries: set[str]) -> str:
-    """Return a module whose large functions, but for entries, may not be inlined."""
+def _large_apart(module: str, entries: set[str], large: int) -> str:
+    """Return a module whose functions of more lines than `large`, but for entries, may not be inlined."""
     lines = module.split("\n")
     for k, line in enumerate(lines):
         if not line.startswith("define ") or "noinline" in line or entries & {*NAME.findall(line)}:
             continue
-        if lines.index("}", k) - k > LARGE:
+        if lines.index("}", k) - k > large:
             open_here = line.rstrip().endswith("{")
             head = line.rstrip().removesuffix("{").rstrip().replace(" alwaysinline", "")
             lines[k] = f"{head} noinline{' {' if open_here else ''}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import PosableError, ShapeError
+from .gpu_arrays import GpuArray, wrapped, zeros
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -25,6 +26,8 @@ __all__ = ["ArrayLike", "Bools", "Floats", "Ints", "Quat", "Records", "Vec3", "f
 def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
     """Return a caller's value as an array of float64 (..., *last), not copied where it is one already.
 
+    An array on a GPU stays there, in float32 or float64, as a `GpuArray`.
+
     Args:
         value: anything that NumPy makes an array of.
         name: of the argument, for the error where the value is not made of numbers or has other last axes.
@@ -32,18 +35,41 @@ def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
         hint: what else was expected, such as the order of the rows.
     """
     try:
-        array = np.asarray(value, dtype=np.float64)
+        if type(value) not in PLAIN and isinstance(value := wrapped(value, name), GpuArray):
+            array: Any = _floats_on_gpu(value, name)
+        else:
+            array = np.asarray(value, dtype=np.float64)
+    except PosableError:
+        raise
     except (TypeError, ValueError, OverflowError):
         are = "are" if name.endswith("s") else "is"
         raise PosableError(f"{name} {are} {reprlib.repr(value)}; expected numbers{_of(last)}{hint}") from None
     if last and array.shape[-len(last) :] != last:
         have = "have" if name.endswith("s") else "has"
         raise ShapeError(f"{name} {have} shape {array.shape}; expected{_of(last)}{hint}")
-    return array
+    return array  # type: ignore[no-any-return]
 
 
-def zero_records(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Records:
-    """Return `np.zeros(shape, dtype)` of records, which takes NumPy half a microsecond for each ten fields."""
+PLAIN = frozenset({np.ndarray, list, tuple, float, int})
+"""What lies on no GPU: compared first, because that is quick."""
+
+
+def _floats_on_gpu(array: GpuArray, name: str) -> GpuArray:
+    kind = array.dtype.kind
+    if kind in "iub":
+        return array.astype(np.float64)
+    if kind == "f" and array.dtype.itemsize in (4, 8):
+        return array
+    raise PosableError(f"{name} has dtype {array.dtype}; expected float32 or float64 on a GPU")
+
+
+def zero_records(shape: tuple[int, ...], dtype: np.dtype[Any], like: Any = None) -> Records:
+    """Return `np.zeros(shape, dtype)` of records, which takes NumPy half a microsecond for each ten fields.
+
+    On a GPU where the array `like` is on one.
+    """
+    if isinstance(like, GpuArray):
+        return zeros(shape, like, dtype)  # type: ignore[no-any-return]
     return np.ndarray(shape, dtype, bytearray(math.prod(shape) * dtype.itemsize))
 
 

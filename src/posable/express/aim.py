@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError
+from ..compute.gpu_arrays import contiguous, empty, first_on_gpu, full, zeros
 from ..compute.types import Floats, Ints, Records
 from .aim_kernels import BEND, DIRECTION, LINK, MATRIX, ORIENTATION, POINT, PRIMES, TIP, aim_rows
 from .chain import Chain, Link
@@ -23,7 +25,7 @@ from .model import BEND as BENDING
 from .model import REPORT
 
 KINDS = {"orientation": ORIENTATION, "direction": DIRECTION, "look_at": POINT}
-BLOCK = 4096  # rows a call of the kernel
+BLOCK, BLOCK_ON_GPU = 4096, 1 << 18  # rows a call of the kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,19 +168,18 @@ class AimProblem:
             gain: how much smaller the error must be for a jump.
         """
         total, count = len(goals), len(self.lower)
-        bends = self._bend_rows
-        shapes = np.zeros((total, len(bends)))
-        for t, (name, values) in enumerate(postures.items()):
-            own = np.flatnonzero(bends["tip"] == t)
-            own_columns = [int(np.flatnonzero(self.columns[name] == v)[0]) for v in bends["value"][own]]
-            shapes[:, own] = values[:, own_columns] * bends["multiplier"][own] + bends["offset"][own]
+        bends, like = self._bend_rows, first_on_gpu(starts, goals)
+        shapes = self._shapes(postures, total, like)
         tracks = total // max(length, 1)
-        past = np.full((tracks, count), np.nan) if before is None else before
-        values, report = np.empty((total, count)), np.zeros((total, len(self.chains)), REPORT)
-        step = max(1, BLOCK // max(length, 1))
+        past = full((tracks, count), np.nan, like) if before is None else before
+        values, report = empty((total, count), like), zeros((total, len(self.chains)), like, REPORT)
+        step = max(1, (BLOCK if like is None else BLOCK_ON_GPU) // max(length, 1))
         size = min(step, tracks)
-        frames, jacobian = np.empty((size, len(self._links), 7)), np.empty((size, 3, count))
-        work = np.empty((size, MATRIX + 2 * count, count))
+        frames, jacobian = (
+            empty((size, len(self._links), 7), like, np.float64),
+            empty((size, 3, count), like, np.float64),
+        )
+        work = empty((size, MATRIX + 2 * count, count), like, np.float64)
         for first in range(0, tracks, step):
             n = min(step, tracks - first)
             rows = slice(first * length, (first + n) * length)
@@ -205,6 +206,16 @@ class AimProblem:
                 work,
             )
         return values, report
+
+    def _shapes(self, postures: Mapping[str, Floats], total: int, like: Any) -> Floats:
+        """Return (n, B) the angles [rad] of the postures at the bends."""
+        bends = self._bend_rows
+        shapes: list[Any] = [full((total,), 0.0, like)] * len(bends)
+        for t, (name, values) in enumerate(postures.items()):
+            for b in np.flatnonzero(bends["tip"] == t).tolist():
+                column = int(np.flatnonzero(self.columns[name] == bends["value"][b])[0])
+                shapes[b] = values[:, column] * float(bends["multiplier"][b]) + float(bends["offset"][b])
+        return contiguous(np.stack(shapes, 1)) if shapes else empty((total, 0), like)  # type: ignore[no-any-return]
 
 
 def value_keys(chain: Chain) -> list[tuple[int, tuple[float, ...]]]:

@@ -498,7 +498,7 @@ def aim_row(
         report[i, t]["status"] = verdict(cause, 0.0, 0.0, report[i, t]["orientation"], tips[t]["tolerance"], 0.0)
 
 
-@batch(rows=64)
+@batch(rows=64, scratch=("frames", "jacobian", "work"))
 def aim_rows(
     n: int,
     length: int,

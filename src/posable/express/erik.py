@@ -10,6 +10,17 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
 from ..compute.extent import time_step
+from ..compute.gpu_arrays import (
+    GpuArray,
+    contiguous,
+    empty,
+    first_on_gpu,
+    full,
+    like_array,
+    unwrapped,
+    wrapped,
+    zeros,
+)
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import status_like
@@ -19,7 +30,7 @@ from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
 from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
-BLOCK = 16384  # rows a call of the kernel
+BLOCK, BLOCK_ON_GPU = 16384, 1 << 18  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
 
 
@@ -136,6 +147,8 @@ class ERIK:
         """
         requested = self._postures(posture)
         kind, goals = one_target(orientation, direction, look_at)
+        if (like := first_on_gpu(requested, goals)) is not None:
+            return self._solve_on_gpu(requested, goals, kind, like)
         if kind == "look_at":
             shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
             angles, fields = self._look(requested, goals, shape)
@@ -190,10 +203,49 @@ class ERIK:
         """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
         return ErikStream(self, fps)
 
+    def _solve_on_gpu(self, requested: Floats, goals: Floats, kind: str, like: Any) -> ErikSolution:
+        """Return what `solve` does. Rows that miss their target are solved once more there; nothing else is."""
+        if kind == "look_at" or not self._plain:
+            raise PosableError(
+                "on a GPU, ERIK takes orientation or direction, and a chain whose joints all rotate, each by its own "
+                "motor; other chains and look_at need arrays of the CPU"
+            )
+        free = kind == "direction"
+        requested = like_array(requested, like)
+        goals = like_array(goals, like).astype(
+            np.float64
+        )  # rounded once more, the last bit would decide between postures
+        solution = self._solve(requested, wrapped(self._roll_free(goals)) if free else goals, free)
+        if self.method != "best":
+            return solution
+        shape = solution.angles.shape[:-1]
+        rows, status = rows_of(requested, shape), wrapped(solution.status).reshape(-1)
+        missed = (status == int(Status.UNREACHABLE)) | (status == int(Status.LIMITS))
+        units = rows_of(goals, shape)
+        if not free:
+            units = wrapped(pm.normalize(unwrapped(units)))
+        else:
+            units = np.concatenate([units, full((len(units), 1), 0.0, units)], -1)
+        # What met its target is no target here, and the kernel passes it by.
+        aims = np.where(missed[:, None], units, np.nan)[:, None]
+        angles = wrapped(solution.angles).reshape(-1, len(self.chain))
+        found, report = self._aim_problem(kind).solve(contiguous(aims), {"tip": rows}, angles[:, None])
+        reports = report.reshape(-1)
+        better = missed & (reports["status"] == int(Status.REACHED))
+        fields = {
+            name: unwrapped(
+                np.where(better, wrapped(values), wrapped(getattr(solution, name)).reshape(-1)).reshape(shape)
+            )
+            for name, values in solution_fields(reports, (len(rows),)).items()
+        }
+        angles = np.where(better[:, None], found, angles)
+        return ErikSolution(self.chain, unwrapped(angles.reshape(*shape, len(self.chain))), **fields)
+
     def _solve(self, requested: Floats, goals: Floats, free: bool) -> ErikSolution:
         shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
         angles, report = self._run(rows_of(requested, shape), rows_of(goals, shape), free)
-        return ErikSolution(self.chain, angles.reshape(*shape, len(self.chain)), **solution_fields(report, shape))
+        angles = unwrapped(angles.reshape(*shape, len(self.chain)))
+        return ErikSolution(self.chain, angles, **solution_fields(report, shape))
 
     def _aimed(self, solution: ErikSolution, requested: Floats, goals: Floats, kind: str) -> ErikSolution:
         """Return the solution with rows that miss their target solved once more, where the tip then aims.
@@ -258,14 +310,16 @@ class ERIK:
         joints, total = len(model.joints), len(requested)
         tracks = total // max(length, 1)
         postures, limits = self._into(requested, joints, free)
-        past = np.full((tracks, joints), np.nan)
+        like = first_on_gpu(requested, goals)
+        past = full((tracks, joints), np.nan, like)
         if before is not None and tracks > 0:  # tracks without frames have a start too
             past[:, : len(self._dofs)] = self._joint_angles(before)
             past[:, len(self._dofs) :] = 0.0
-        angles, report = np.empty((total, joints)), np.zeros(total, REPORT)
-        step = max(1, BLOCK // max(length, 1))
-        width = max(joints, WIDTH)
-        frames, work = np.empty((min(step, tracks), 2 * joints, 4)), np.empty((min(step, tracks), SCRATCH, width))
+        angles, report = empty((total, joints), like), zeros((total,), like, REPORT)
+        step = max(1, (BLOCK if like is None else BLOCK_ON_GPU) // max(length, 1))
+        width, size = max(joints, WIDTH), min(step, tracks)
+        frames = empty((size, 2 * joints, 4), like, np.float64)
+        work = empty((size, SCRATCH, width), like, np.float64)
         for first in range(0, tracks, step):
             n = min(step, tracks - first)
             rows = slice(first * length, (first + n) * length)
@@ -293,6 +347,9 @@ class ERIK:
         """Return (postures of the kernels' joints, limits of rows that have their own)."""
         if self._plain and joints == len(self.chain):
             return requested, NO_BOX
+        if isinstance(requested, GpuArray):  # of a plain chain, with one joint more for a free roll
+            roll = full((len(requested), joints - len(self.chain)), 0.0, requested)
+            return np.concatenate([requested, roll], -1), NO_BOX
         rotating = len(self._dofs)
         postures = np.zeros((len(requested), joints))
         postures[:, :rotating] = self._joint_angles(requested)
@@ -314,6 +371,8 @@ class ERIK:
     def _out(self, angles: Floats, requested: Floats) -> Floats:
         """Return the kernels' angles as values of the chain; slides and shared motors keep the posture's."""
         chain = self.chain
+        if isinstance(angles, GpuArray):
+            return contiguous(angles[:, : len(chain)])
         values = np.clip(np.nan_to_num(requested), chain.lower, chain.upper)
         shared = set(chain.shared_motors.tolist())
         for m, dof in enumerate(self._dofs):
@@ -334,6 +393,10 @@ class ERIK:
 
     def _roll_free(self, directions: Floats) -> Floats:
         """Return (..., 4) some orientation that points there; zero where a direction is zero or not finite."""
+        if isinstance(directions, GpuArray):
+            found = wrapped(pm.between(self.chain.pointing, unwrapped(directions)))
+            fine = np.isfinite(np.sum(directions, -1)) & (np.amax(np.abs(directions), -1) > 0.0)
+            return np.where(fine[..., None], found, 0.0)
         orientations = np.asarray(pm.between(np.broadcast_to(self.chain.pointing, directions.shape), directions))
         fine = np.isfinite(directions).all(axis=-1) & (np.abs(directions).max(axis=-1) > 0.0)
         return np.where(fine[..., None], orientations, 0.0)

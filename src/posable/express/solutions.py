@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..compute import PosableError
+from ..compute.gpu_arrays import GpuArray, contiguous, unwrapped, wrapped
 from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..skeleton import Motion, Pose, Solution
 from ..skeleton.solution import StatusLike, status_like
@@ -37,14 +39,17 @@ class ErikSolution(Solution):
     @property
     def position_error(self) -> Floats:
         """(...) [m]: 0, since the tip has no target position; infinite where the input is INVALID."""
-        return np.where(np.isfinite(self.error), 0.0, np.inf)
+        error = wrapped(self.error)
+        away = np.where(np.isfinite(error), 0.0, np.inf)
+        return unwrapped(away.astype(error.floats) if isinstance(error, GpuArray) else away)  # type: ignore[no-any-return]
 
     @property
     def orientation_error(self) -> Floats:
         """(...) [rad] between the tip and its target: orientation, direction or point looked at."""
-        score = np.asarray(self.orientation_score, dtype=np.float64)
-        angle = 4.0 * np.arcsin(np.minimum(np.where(np.isfinite(score), score, 0.0) / np.sqrt(2.0), 1.0))
-        return np.where(np.isfinite(score), angle, np.inf)
+        score = floats(self.orientation_score, "orientation_score")
+        sine = np.where(np.isfinite(score), score, 0.0) / math.sqrt(2.0)
+        angle = 4.0 * np.arcsin(np.where(sine < 1.0, sine, 1.0))
+        return unwrapped(np.where(np.isfinite(score), angle, np.inf))  # type: ignore[no-any-return]
 
     @property
     def pose(self) -> Pose:
@@ -72,6 +77,8 @@ def solution_fields(report: Records, shape: tuple[int, ...]) -> dict[str, Any]:
     """Return the fields of an `ErikSolution` from the kernels' reports, in the batch's shape."""
 
     def shaped(values: Any) -> Any:
+        if isinstance(values, GpuArray):
+            return values.reshape(shape).array
         return values.reshape(shape) if shape else values[0].item()
 
     return {
@@ -100,6 +107,8 @@ def rows_of(values: Floats, shape: tuple[int, ...]) -> Floats:
     last = values.shape[-1]
     if values.shape[:-1] != shape:
         values = np.broadcast_to(values, (*shape, last)).copy()  # kernels are compiled for arrays one may write to
+    if isinstance(values, GpuArray):
+        return contiguous(values).reshape(-1, last)
     values = np.ascontiguousarray(values).reshape(-1, last)
     return values if values.flags.writeable else values.copy()
 

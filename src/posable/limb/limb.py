@@ -13,6 +13,7 @@ from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
 from ..compute.extent import rows_in_extent
+from ..compute.gpu_arrays import contiguous, empty, first_on_gpu, unwrapped
 from ..compute.types import ArrayLike, Floats, Ints, Records, floats, zero_records
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
@@ -212,6 +213,8 @@ class Limb:
         if scene is not None:
             obstacles, collides = self._with_scene(scene, obstacles, collides, orientation is not None)
         goal = positions
+        if first_on_gpu(positions, orientations, start, wrists) is not None:
+            _check_on_gpu(obstacles, collides, limb_range, softness)
         if not 0.0 <= number(softness) < math.inf:
             raise PosableError(f"softness is {softness}; expected metres, 0 or more")
         if softness > 0.0:
@@ -250,7 +253,9 @@ class Limb:
             cause = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
             _measure_from_request(values, report, self, _rows(goal, shape, 3), job.positions, cause)
         return LimbSolution(
-            values.reshape((*shape, 7)), report.reshape(shape), None if inside is None else inside.reshape(shape)
+            unwrapped(values.reshape((*shape, 7))),
+            report.reshape(shape),
+            None if inside is None else inside.reshape(shape),
         )
 
     def _keep(
@@ -333,7 +338,8 @@ class Limb:
     def _run(self, job: _Job, mode: int, obstacles: LimbObstacles | None) -> tuple[Floats, Records]:
         """Return values (n, 7) and reports (n,) of one call of the kernel."""
         n = len(job.positions)
-        values, report = np.empty((n, 7)), zero_records((n,), REPORT)
+        like = first_on_gpu(*job[:4])
+        values, report = (np.empty((n, 7)) if like is None else empty((n, 7), like)), zero_records((n,), REPORT, like)
         around = NO_OBSTACLES if obstacles is None else obstacles
         model = (job.model, self.limit_rows, self.curves, self.bones)
         obstacle_rows = (around.links, around.groups, around.rows, around.margin)
@@ -448,11 +454,12 @@ class Limb:
         from .solve import forward_rows
 
         given = floats(values, "values", 7)
-        rows = np.ascontiguousarray(given.reshape(-1, 7))
-        mid, end, orientation = np.empty((len(rows), 3)), np.empty((len(rows), 3)), np.empty((len(rows), 4))
-        forward_rows(len(rows), self.packed, rows, mid, end, orientation)
-        shape = given.shape[:-1]
-        return LimbFrames(mid.reshape(*shape, 3), end.reshape(*shape, 3), orientation.reshape(*shape, 4))
+        rows, shape = contiguous(given.reshape(-1, 7)), given.shape[:-1]
+        n = len(rows)
+        mid, end, orientation = empty((n, 3), rows), empty((n, 3), rows), empty((n, 4), rows)
+        forward_rows(n, self.packed, rows, mid, end, orientation)
+        found = mid.reshape(*shape, 3), end.reshape(*shape, 3), orientation.reshape(*shape, 4)
+        return LimbFrames(*map(unwrapped, found))
 
     def stream(self, fps: float = 60.0, *, speed: float = math.pi) -> LimbStream:
         """Return the limb with memory, for moving targets: its swivel changes by at most `speed` [rad/s]."""
@@ -490,6 +497,15 @@ AROUND: Floats = np.concatenate(
     [r * _SIDES / np.linalg.norm(_SIDES, axis=-1, keepdims=True) for r in (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)]
 )
 """(182, 3) steps from a target, in limb lengths, the shortest first."""
+
+
+def _check_on_gpu(*constraints: Any) -> None:
+    """Raise where targets on a GPU shall be solved with what needs a second look at each on the CPU."""
+    if any(constraints):
+        raise PosableError(
+            "targets on a GPU are solved within the joint limits alone; scene, obstacles, collides, limb_range and "
+            "softness need targets of the CPU"
+        )
 
 
 def _searching_inside(job: _Job, learned: LimbRange) -> _Job:
@@ -541,7 +557,7 @@ def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:
             array = np.broadcast_to(array, full)
         except ValueError:
             raise ShapeError(f"shape {array.shape} does not fit a batch of shape {shape}") from None
-    return np.ascontiguousarray(array).reshape((-1, columns) if columns else -1)
+    return contiguous(array).reshape((-1, columns) if columns else -1)  # type: ignore[no-any-return]
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

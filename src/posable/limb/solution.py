@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..compute import PosableError, Status
+from ..compute import PosableError
+from ..compute.gpu_arrays import GpuArray, GpuRecords, full, unwrapped, wrapped
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
-from ..skeleton.solution import Solution, StatusLike
+from ..skeleton.solution import Solution, StatusLike, status_like
 from .kernels import FAR, NEAR
 from .model import named_values
 from .nearest_clear import INSIDE
@@ -123,7 +124,7 @@ class Constrained(Solution):
         The closest posture keeps out where it can; this says where it could not. COLLISION always does, and an invalid
         row counts as if it did.
         """
-        return np.asarray(self.inside["penetrates"] != 0)
+        return self._constrained("penetrates") != 0  # type: ignore[no-any-return]
 
     @property
     def penetration(self) -> Floats:
@@ -131,17 +132,24 @@ class Constrained(Solution):
 
         A mesh or a test of your own has no depth: 0 there too, and `penetrates` says it. Infinite for an invalid row.
         """
-        return np.asarray(self.inside["penetration"])
+        return self._constrained("penetration")  # type: ignore[no-any-return]
 
     @property
     def in_range(self) -> Bools:
         """(...): whether the posture is inside the `limb_range` that was given; True without one."""
-        return np.asarray(self.inside["in_range"] != 0)
+        return self._constrained("in_range") != 0  # type: ignore[no-any-return]
 
     @property
     def in_limits(self) -> Bools:
         """(...): whether it is inside the joint limits; measured where obstacles or a range were given, else True."""
-        return np.asarray(self.inside["in_limits"] != 0)
+        return self._constrained("in_limits") != 0  # type: ignore[no-any-return]
+
+    def _constrained(self, name: str) -> Any:
+        """Return (...) one field of `inside`; on a GPU, where nothing is given to keep, a constant."""
+        report = getattr(self, "_report", None)
+        if isinstance(report, GpuRecords):
+            return unwrapped(full(report.shape, float(name.startswith("in")), report))
+        return np.asarray(self.inside[name])
 
 
 class LimbSolution(Constrained):
@@ -174,12 +182,12 @@ class LimbSolution(Constrained):
     def status(self) -> StatusLike:
         """A `Status`, or an int8 array of them (...)."""
         status = self._report["status"]
-        return status if status.shape else Status(int(status))
+        return status_like(status, status.shape)
 
     @property
     def flexion(self) -> Floats:
         """(...) [rad]: how far the elbow or knee is bent; 0 when straight, never negative."""
-        return np.abs(self.values[..., 3])
+        return unwrapped(np.abs(wrapped(self.values[..., 3])))  # type: ignore[no-any-return]
 
     def named(self) -> dict[str, Floats]:
         """Return the values by their `LIMB_VALUES`, (...) [rad] each; the flexion is 0 when straight."""
@@ -188,37 +196,42 @@ class LimbSolution(Constrained):
     @property
     def swivel(self) -> Floats:
         """(...) [rad]: the swivel of the returned posture, whatever the status."""
-        return np.asarray(self._report["swivel"])
+        return self._reported("swivel")  # type: ignore[no-any-return]
 
     @property
     def position_error(self) -> Floats:
         """(...) [m]: distance of the end from its target; infinite for an invalid target."""
-        return np.asarray(self._report["position_error"])
+        return self._reported("position_error")  # type: ignore[no-any-return]
 
     @property
     def orientation_error(self) -> Floats:
         """(...) [rad]: angle of the end from the requested orientation; 0 where none was."""
-        return np.asarray(self._report["orientation_error"])
+        return self._reported("orientation_error")  # type: ignore[no-any-return]
 
     @property
     def tests(self) -> Ints:
         """(...): number of swivels tested, bisections included."""
-        return np.asarray(self._report["tests"])
+        return self._reported("tests")  # type: ignore[no-any-return]
 
     @property
     def failures(self) -> dict[str, Ints]:
         """(...) each: how many swivels failed by "limits", by "collision", and for having no posture ("singular")."""
-        return {name: np.asarray(self._report[name]) for name in ("limits", "collision", "singular")}
+        return {name: self._reported(name) for name in ("limits", "collision", "singular")}
 
     @property
     def too_far(self) -> Bools:
         """(...): whether the target lies beyond the stretched limb."""
-        return np.asarray(self._report["cause"] & FAR != 0)
+        return (self._reported("cause") & FAR) != 0  # type: ignore[no-any-return]
 
     @property
     def too_near(self) -> Bools:
         """(...): whether the target lies nearer than the folded limb reaches."""
-        return np.asarray(self._report["cause"] & NEAR != 0)
+        return (self._reported("cause") & NEAR) != 0  # type: ignore[no-any-return]
+
+    def _reported(self, name: str) -> Any:
+        """Return (...) one field of the report, as an array where the targets were."""
+        values = self._report[name]
+        return values.array if isinstance(values, GpuArray) else np.asarray(values)
 
 
 class LimbTrackSolution(LimbSolution):

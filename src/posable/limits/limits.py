@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, batch, prange
+from ..compute.gpu_arrays import contiguous, empty, unwrapped
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, Vec3, floats
 from . import kernels
 from .nearest import CONE, ELLIPSE, FREE, HINGE
@@ -132,14 +133,15 @@ class Limits(Mapping[str, JointLimit]):
 
     def contains(self, role: str | Sequence[str], q: ArrayLike, tolerance: float = 1e-9) -> Bools:
         """Return whether each rotation lies inside, or at most `tolerance` [rad] outside."""
-        return np.asarray(self.excess(role, q) <= tolerance)
+        inside = self.excess(role, q) <= tolerance
+        return np.asarray(inside) if isinstance(inside, np.bool_) else inside
 
     def excess(self, role: str | Sequence[str], q: ArrayLike) -> Floats:
         """Return how far each rotation lies outside [rad], the larger of swing along the sphere and twist; 0 inside."""
         which, flat, lead = self._rows(role, q)
-        out = np.empty(len(flat))
+        out = empty((len(flat),), flat)
         _excess_rows(len(flat), *self._packing, which, flat, out)
-        return out.reshape(lead)
+        return unwrapped(out.reshape(lead))  # type: ignore[no-any-return]
 
     def clamp(self, role: str | Sequence[str], q: ArrayLike, *, approximate: bool = False) -> Floats:
         """Return the nearest rotations inside, swing and twist each by itself; rotations inside are returned untouched.
@@ -148,29 +150,30 @@ class Limits(Mapping[str, JointLimit]):
         instead: the nearest point in the swing plane for ellipses, the same direction for cones.
         """
         which, flat, lead = self._rows(role, q)
-        out = np.empty_like(flat)
+        out = empty(flat.shape, flat)
         _clamp_rows(len(flat), *self._packing, which, flat, bool(approximate), out)
-        return out.reshape(*lead, 4)
+        return unwrapped(out.reshape(*lead, 4))  # type: ignore[no-any-return]
 
     def clamp_from(self, role: str | Sequence[str], start: ArrayLike, q: ArrayLike) -> Floats:
         """Return what `clamp` does for a joint that starts at `start`: from outside, q may lie as far out, no more."""
         begin, goal = floats(start, "start", 4), floats(q, "q", 4)
         try:
-            begin, goal = np.broadcast_arrays(begin, goal)
+            shape = np.broadcast_shapes(begin.shape, goal.shape)
         except ValueError:
             raise ShapeError(f"start {begin.shape} and q {goal.shape} do not broadcast") from None
+        begin, goal = np.broadcast_to(begin, shape), np.broadcast_to(goal, shape)
         which, flat, lead = self._rows(role, goal)
         _, first, _ = self._rows(role, begin)
-        out = np.empty_like(flat)
+        out = empty(flat.shape, (first, flat))
         _clamp_from_rows(len(flat), *self._packing, which, first, flat, out)
-        return out.reshape(*lead, 4)
+        return unwrapped(out.reshape(*lead, 4))  # type: ignore[no-any-return]
 
     def slack(self, role: str | Sequence[str], start: ArrayLike) -> Floats:
         """Return (..., 3) [rad]: how far starts lie outside (swing, twist below, above); `clamp_from` widens by it."""
         which, flat, lead = self._rows(role, start)
-        out = np.empty((len(flat), 3))
+        out = empty((len(flat), 3), flat)
         _slack_rows(len(flat), *self._packing, which, flat, out)
-        return out.reshape(*lead, 3)
+        return unwrapped(out.reshape(*lead, 3))  # type: ignore[no-any-return]
 
     def mirrored(self) -> Limits:
         """Return the limits of the body's mirror image: left and right exchanged."""
@@ -239,7 +242,7 @@ class Limits(Mapping[str, JointLimit]):
         fits = rotations.ndim >= 1 and rotations.shape[-1] == 4
         if not fits or not (single or (rotations.ndim >= 2 and rotations.shape[-2] == len(which))):
             raise ShapeError(f"rotations have shape {rotations.shape}; expected {expected}")
-        return which, np.ascontiguousarray(rotations).reshape(-1, 4), rotations.shape[:-1]
+        return which, contiguous(rotations).reshape(-1, 4), rotations.shape[:-1]
 
 
 def _pack(row: Any, joint: JointLimit) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compute import Batch, ShapeError, UnknownNameError, batch, prange
 from ..compute.arguments import explain_mistakes
+from ..compute.gpu_arrays import GpuArray, contiguous, empty, unwrapped
 from ..compute.types import ArrayLike, Floats, floats
 from . import quaternion
 
@@ -30,7 +31,7 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
 def conjugate(q: ArrayLike) -> Floats:
     """The inverse rotations, (..., 4)."""
     (a,), shape = _aligned(q=(q, 4))
-    return np.multiply(a, (1.0, -1.0, -1.0, -1.0)).reshape(*shape, 4)
+    return unwrapped(np.multiply(a, np.array((1.0, -1.0, -1.0, -1.0))).reshape(*shape, 4))  # type: ignore[no-any-return]
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Floats:
@@ -79,26 +80,26 @@ def angle(p: ArrayLike, q: ArrayLike) -> Floats:
 def swing_twist(q: ArrayLike, axis: ArrayLike) -> tuple[Floats, Floats]:
     """(swing (..., 4), twist (...) [rad]) about the unit vectors `axis`, with q = swing * twist."""
     (a, b), shape = _aligned(q=(q, 4), axis=(axis, 3))
-    swing, twist = np.empty_like(a), np.empty(len(a))
+    swing, twist = empty(a.shape, (a, b)), empty((len(a),), (a, b))
     _swing_twist(len(a), a, b, swing, twist)
-    return swing.reshape(*shape, 4), twist.reshape(shape)
+    return unwrapped(swing.reshape(*shape, 4)), unwrapped(twist.reshape(shape))
 
 
 def twist_swing(q: ArrayLike, axis: ArrayLike) -> tuple[Floats, Floats]:
     """(twist (...) [rad], swing (..., 4)) about the unit vectors `axis`, with q = twist * swing."""
     (a, b), shape = _aligned(q=(q, 4), axis=(axis, 3))
-    swing, twist = np.empty_like(a), np.empty(len(a))
+    swing, twist = empty(a.shape, (a, b)), empty((len(a),), (a, b))
     _twist_swing(len(a), a, b, twist, swing)
-    return twist.reshape(shape), swing.reshape(*shape, 4)
+    return unwrapped(twist.reshape(shape)), unwrapped(swing.reshape(*shape, 4))
 
 
 def from_matrix(m: ArrayLike) -> Floats:
     """Quaternions (..., 4) of rotation matrices (..., 3, 3), w >= 0."""
     array = floats(m, "m", 3, 3)
-    flat = np.ascontiguousarray(array.reshape(-1, 3, 3))
-    out = np.empty((len(flat), 4))
+    flat = contiguous(array.reshape(-1, 3, 3))
+    out = empty((len(flat), 4), flat)
     _from_matrix(len(out), flat, out)
-    return out.reshape(*array.shape[:-2], 4)
+    return unwrapped(out.reshape(*array.shape[:-2], 4))  # type: ignore[no-any-return]
 
 
 def to_matrix(q: ArrayLike) -> Floats:
@@ -112,18 +113,18 @@ def from_euler(order: str, angles: ArrayLike) -> Floats:
     if len(letters) != 3 or any(c not in "XYZ" for c in letters):
         raise UnknownNameError("Euler order", order, ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"])
     (a,), shape = _aligned(angles=(angles, 3))
-    out = np.empty((len(a), 4))
+    out = empty((len(a), 4), a)
     i, j, k = ("XYZ".index(c) for c in letters)
     _from_euler(len(out), i, j, k, a, out)
-    return out.reshape(*shape, 4)
+    return unwrapped(out.reshape(*shape, 4))  # type: ignore[no-any-return]
 
 
 def _over(rows: Batch, *core: int, **named: tuple[ArrayLike, int]) -> Floats:
     """Run a batch over arrays aligned by `_aligned`; results of the shape `core` each."""
     arrays, shape = _aligned(**named)
-    out = np.empty((len(arrays[0]), *core))
+    out = empty((len(arrays[0]), *core), tuple(arrays))
     rows(len(out), *arrays, out)
-    return out.reshape((*shape, *core))
+    return unwrapped(out.reshape((*shape, *core)))  # type: ignore[no-any-return]
 
 
 def _aligned(**named: tuple[ArrayLike, int]) -> tuple[list[Floats], tuple[int, ...]]:
@@ -142,8 +143,9 @@ def _aligned(**named: tuple[ArrayLike, int]) -> tuple[list[Floats], tuple[int, .
         shape = (*lead, core) if core else lead
         if array.shape != shape:
             # Copied: what is broadcast could not be written, and for such arrays kernels are compiled once more.
-            array = np.array(np.broadcast_to(array, shape), order="C")
-        flat.append(np.ascontiguousarray(array).reshape((-1, core) if core else -1))
+            array = np.broadcast_to(array, shape)
+            array = array if isinstance(array, GpuArray) else np.array(array, order="C")
+        flat.append(contiguous(array).reshape((-1, core) if core else -1))
     return flat, lead
 
 

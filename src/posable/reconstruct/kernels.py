@@ -17,7 +17,21 @@ from ..math.quaternion import angle_between, rotate
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
-from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows, distance_to, knows, set_vec, vec_from
+from .packed import (
+    CHEST,
+    HEAD,
+    HIPS,
+    LEFT_ELBOW,
+    LEFT_HAND,
+    SCRATCH,
+    SLOTS,
+    Figure,
+    Rows,
+    distance_to,
+    knows,
+    set_vec,
+    vec_from,
+)
 from .prior_kernels import Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
@@ -207,7 +221,7 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
     rows.status[i] = INVALID
 
 
-@batch(rows=64)
+@batch(rows=64, scratch=SCRATCH, interleaved=("translation", "rotations"))
 def reconstruct_rows(n: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
     """Reconstruct n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..collision.surfaces import PLANE
 from ..collision.volumes import PACKED
 from ..compute import kernel
 from ..compute.extent import vec_in_extent
+from ..compute.gpu_arrays import GpuArray, empty, full, repeated, zeros
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..limb.solve import REPORT
 from ..math import axis_angle, between, conjugate, multiply, rotate, slerp
@@ -91,8 +92,10 @@ TRACK = np.dtype(
 - `paper_pelvis`, `paper_chord` [m], `paper_normal`, `paper_bends`: for the paper's spine."""
 
 
-def new_state(tracks: int) -> Records:
-    """Return the states (T,) of `TRACK` of tracks that have not begun."""
+def new_state(tracks: int, like: Any = None) -> Records:
+    """Return the states (T,) of `TRACK` of tracks that have not begun; on a GPU where the array `like` is."""
+    if isinstance(like, GpuArray):
+        return repeated(new_state(1), tracks, like)  # type: ignore[return-value]
     out = np.zeros(tracks, TRACK)
     for name in ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations"):
         out[name] = np.nan
@@ -103,6 +106,17 @@ def new_state(tracks: int) -> Records:
 
 
 NO_STATE = new_state(0)
+
+
+RESULTS = ("points", "translation", "rotations", "residual", "missing", "status")
+"""What of `Rows` is an answer; all else is scratch, where it is not given."""
+
+
+SCRATCH = (
+    *("goals", "target_orientations", "orientations", "trunk", "spine", "positions", "world", "values", "heading"),
+    *("obstacles", "guess", "work"),
+)
+"""What of `Rows` nobody reads afterwards."""
 
 
 class Figure(NamedTuple):
@@ -188,34 +202,38 @@ class Rows(NamedTuple):
 def empty_rows(
     figure: Figure, points: Floats, orientations: Floats, obstacles: int, work: tuple[int, int] = (0, 0)
 ) -> Rows:
-    """Return room for these points and orientations.
+    """Return room for these points and orientations, on a GPU where they are.
 
     `obstacles` is the largest number that a limb has, `work` the shape of a prior's scratch.
     """
     n, joints, spine = len(points), len(figure.joints), len(figure.spine)
+
+    def scratch(*shape: int, dtype: Any = np.float64) -> Any:
+        return empty(shape, points, dtype)
+
     return Rows(
         points=points,
         marker_orientations=orientations,
-        goals=np.empty((n, SLOTS, 3)),
-        target_orientations=np.empty(orientations.shape),
-        orientations=np.empty((n, len(figure.sources), 4)),
-        trunk=np.empty((n, spine + 2, 4)),
-        spine=np.empty((n, spine, 3)),
-        translation=np.empty((n, 3)),
-        rotations=np.empty((n, joints, 4)),
-        positions=np.empty((n, joints, 3)),
-        world=np.empty((n, joints, 4)),
-        values=np.empty((n, 7)),
+        goals=scratch(n, SLOTS, 3),
+        target_orientations=scratch(*orientations.shape),
+        orientations=scratch(n, len(figure.sources), 4),
+        trunk=scratch(n, spine + 2, 4),
+        spine=scratch(n, spine, 3),
+        translation=empty((n, 3), points),
+        rotations=empty((n, joints, 4), points),
+        positions=scratch(n, joints, 3),
+        world=scratch(n, joints, 4),
+        values=scratch(n, 7),
         offsets=np.empty((0, joints, 3)),
-        residual=np.empty((n, points.shape[1])),
-        missing=np.full(orientations.shape[:2], np.nan),
-        status=np.empty(n, np.int64),
-        heading=np.empty((n, 3)),
-        report=np.zeros(n, REPORT),
-        obstacles=np.empty((n, obstacles), OBSTACLE),
-        guess=np.empty((n if work[0] else 0, 4, 7)),
-        known=np.zeros(n, np.int64),
-        work=np.empty(work),
+        residual=empty((n, points.shape[1]), points),
+        missing=full(orientations.shape[:2], np.nan, points),
+        status=scratch(n, dtype=np.int64),
+        heading=scratch(n, 3),
+        report=zeros((n,), points, REPORT),
+        obstacles=scratch(n, obstacles, dtype=OBSTACLE),
+        guess=scratch(n if work[0] else 0, 4, 7),
+        known=zeros((n,), points, np.int64),
+        work=scratch(*work),
     )
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
 from ..compute.extent import nan_beyond_extent, time_step
+from ..compute.gpu_arrays import GpuArray, contiguous, like_array, unwrapped
 from ..compute.types import ArrayLike, Floats, Records, floats
 from ..skeleton import Motion, Pose
 from .filtering import FootLock, OneEuro, checked_smoothing, smoothed, smoothed_orientations, unit_or_nan
 from .kernels import reconstruct_rows
-from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, Rows, empty_rows, new_state, pack_figure
+from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, RESULTS, Rows, empty_rows, new_state, pack_figure
 from .prior import Prior, no_network, prior_of
 from .solutions import NO_ERRORS, ReconstructMotionSolution, ReconstructSolution, motion_solution
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
+BLOCK_ON_GPU = 1 << 17  # rows a call of the kernel there: 3.4 GB of scratch with a prior
 TRACK_BLOCK = 4096  # frames a call of the kernel of one track
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
 """Parts that may be tracked."""
@@ -116,18 +118,20 @@ class SequentialIK:
                 identity in the neutral pose (standing, facing +Z, arms hanging, palms in). NaN: not known.
         """
         given = self._checked(points)
-        if given.ndim == 2 and not orientations:
+        on_gpu = isinstance(given, GpuArray)
+        if given.ndim == 2 and not orientations and not on_gpu:
             return self._solve_one(given)
         shape = given.shape[:-2]
-        flat = np.ascontiguousarray(given.reshape(-1, *given.shape[-2:]))
-        rotations = self._orientations(orientations, shape)
+        flat = contiguous(given.reshape(-1, *given.shape[-2:]))
+        rotations = self._orientations(orientations, shape, given)
         parts = []
-        block = BLOCK if self.prior is None else BLOCK_WITH_PRIOR
+        block = BLOCK_ON_GPU if on_gpu else BLOCK if self.prior is None else BLOCK_WITH_PRIOR
         for first in range(0, max(len(flat), 1), block):
-            some = flat[first : first + block]
-            rows = self._rows(some, rotations[first : first + block], len(some))
+            whole = len(flat) <= block
+            some = flat if whole else flat[first : first + block]
+            rows = self._rows(some, rotations if whole else rotations[first : first + block], len(some))
             self._reconstruct(len(some), rows)
-            parts.append(rows)
+            parts.append(results(rows))
         return self._solution(parts, shape, orientations)
 
     def _solve_one(self, points: Floats) -> ReconstructSolution:
@@ -153,8 +157,11 @@ class SequentialIK:
     ) -> ReconstructMotionSolution:
         """Return the motion that follows points (F, M, 3), each frame continuing from the one before it.
 
+        Several tracks of equal length (..., F, M, 3) are solved at once, by all cores or on a GPU. Their solution is a
+        `ReconstructSolution` with poses (..., F): `Motion(body.skeleton, solution.pose[k], fps)` is one of the motions.
+
         Args:
-            points: (F, M, 3) [m], as for `solve`. One that is not finite, or beyond the extent
+            points: (F, M, 3) or (..., F, M, 3) [m], as for `solve`. One that is not finite, or beyond the extent
                 (`posable.compute.extent`), is bridged, and its frame INVALID.
             fps: frames a second, default 60.
             orientations: as for `solve`, (F, 4) or (4,) each; default none. A lost one stays constant.
@@ -162,10 +169,14 @@ class SequentialIK:
             lock_feet: whether feet that stand are locked where they came to stand; default False.
         """
         given = self._checked(points)
-        if given.ndim != 3:
+        if given.ndim < 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, {len(self.markers)}, 3)")
         if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected a number above 0")
+        if given.ndim > 3 or isinstance(given, GpuArray):
+            if smoothing is not None or lock_feet:
+                raise PosableError("smoothing and lock_feet are for one track (F, M, 3) of the CPU")
+            return self._tracks(given, orientations, fps)  # type: ignore[no-any-return]
         requested, rotations = np.ascontiguousarray(given), self._orientations(orientations, given.shape[:1])
         seconds = checked_smoothing(smoothing)
         if seconds is not None:
@@ -182,6 +193,22 @@ class SequentialIK:
             self._reconstruct(1, block, state, 1.0 / fps)
         frames = self._solution([rows], given.shape[:1], orientations)
         return motion_solution(Motion(self.body.skeleton, frames.pose, fps), frames)
+
+    def _tracks(self, points: Floats, orientations: Orientations | None, fps: float) -> Any:
+        """Do `track` for tracks of points (..., F, M, 3), or for one on a GPU."""
+        frames, shape = points.shape[-3], points.shape[:-2]
+        flat = contiguous(points.reshape(-1, *points.shape[-2:]))
+        rotations, parts = self._orientations(orientations, shape, points), []
+        block = max(1, (BLOCK_ON_GPU if isinstance(points, GpuArray) else TRACK_BLOCK) // max(frames, 1)) * frames
+        for first in range(0, max(len(flat), 1), max(block, 1)):
+            whole = len(flat) <= block
+            some = flat if whole else flat[first : first + block]
+            tracks = len(some) // max(frames, 1)
+            rows = self._rows(some, rotations if whole else rotations[first : first + block], tracks)
+            self._reconstruct(tracks, rows, new_state(tracks, some), 1.0 / fps)
+            parts.append(results(rows))
+        found = self._solution(parts, shape, orientations)
+        return found if points.ndim > 3 else motion_solution(Motion(self.body.skeleton, found.pose, fps), found)
 
     def stream(
         self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False
@@ -208,10 +235,12 @@ class SequentialIK:
     def _checked(self, points: ArrayLike) -> Floats:
         return floats(points, "points", len(self.markers), 3, hint=self._order)
 
-    def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
-        """Return orientations (N, 6, 4), NaN where unknown; or no rows."""
+    def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...], like: Any = None) -> Floats:
+        """Return orientations (N, 6, 4), NaN where unknown; or no rows. On a GPU where the array `like` is on one."""
         if not orientations:
             return np.empty((0, 6, 4))
+        if isinstance(like, GpuArray):
+            return _orientations_on_gpu(orientations, shape, like)  # type: ignore[no-any-return]
         return self._put_orientations(orientations, np.empty((*shape, 6, 4))).reshape(-1, 6, 4)
 
     def _put_orientations(self, orientations: Orientations, out: Floats) -> Floats:
@@ -236,12 +265,16 @@ class SequentialIK:
             return getattr(parts[0], name) if len(parts) == 1 else np.concatenate([getattr(r, name) for r in parts])
 
         joints, count = len(self.body.skeleton), len(self.markers)
-        pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, joints, 4))
+        translation, rotations = (
+            joined("translation").reshape(*shape, 3),
+            joined("rotations").reshape(*shape, joints, 4),
+        )
+        pose = Pose(unwrapped(translation), unwrapped(rotations))
         errors = {}
         if orientations:
             angles = joined("missing").reshape(*shape, 6)
-            errors = {role: angles[..., MARKERS.index(role)] for role in orientations}
-        points = joined("points").reshape(*shape, count, 3)
+            errors = {role: unwrapped(angles[..., MARKERS.index(role)]) for role in orientations}
+        points = unwrapped(joined("points").reshape(*shape, count, 3))
         return ReconstructSolution(pose, joined("status"), joined("residual"), points, errors)
 
 
@@ -300,6 +333,23 @@ class ReconstructStream:
         return one_solution(rows, rows.points[0].copy(), errors)
 
 
+def _orientations_on_gpu(orientations: Orientations, shape: tuple[int, ...], like: Any) -> Any:
+    """Return orientations (N, 6, 4) where the array `like` is, NaN where unknown."""
+    for role in orientations:
+        if role not in ORIENTED:
+            raise UnknownNameError("part whose orientation is taken", role, ORIENTED)
+    columns = []
+    for role in MARKERS:
+        q = floats(orientations.get(role, np.full(4, np.nan)), f"orientations of {role!r}", 4)
+        try:
+            columns.append(np.broadcast_to(like_array(q, like), (*shape, 4)))
+        except (ValueError, RuntimeError, TypeError):
+            raise ShapeError(
+                f"orientations of {role!r} have shape {q.shape}; expected {(*shape, 4)} for these points"
+            ) from None
+    return contiguous(np.stack(columns, -2).reshape(-1, 6, 4))
+
+
 def one_solution(
     rows: Rows, points: Floats, orientation_errors: Mapping[str, Floats] = NO_ERRORS
 ) -> ReconstructSolution:
@@ -319,6 +369,11 @@ def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:
     if not {"hips", "head"} & set(names):
         raise PosableError(f"markers are {names}; expected the hips or the head among them")
     return names
+
+
+def results(rows: Rows) -> Rows:
+    """Return rows without their scratch, whose memory is given back."""
+    return Rows(*(each if name in RESULTS else None for name, each in zip(Rows._fields, rows, strict=True)))  # type: ignore[arg-type]
 
 
 def _blocks(rows: Rows) -> list[Rows]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compute.extent import rows_in_extent
+from ..compute.gpu_arrays import GpuArray, is_on_gpu, unwrapped, wrapped
 from ..compute.types import Bools, Floats, Ints
 from ..skeleton import Motion, MotionSolution, Pose, PoseSolution
 from ..skeleton.solution import StatusLike, status_like
@@ -62,17 +63,25 @@ class ReconstructSolution(PoseSolution):
         """(..., M) [m] between each of the solver's `markers` and its point; infinite for one that is not finite, and
         for all of a row that is answered with the neutral pose.
         """
-        return self._marker_errors.reshape(*self.pose.shape, self._marker_errors.shape[-1])
+        return unwrapped(self._marker_errors.reshape(*self.pose.shape, self._marker_errors.shape[-1]))  # type: ignore[no-any-return]
 
     @property
     def position_error(self) -> Floats:
         """(...) [m]: the largest error of all markers."""
-        errors = self.marker_errors
+        errors = wrapped(self.marker_errors)
+        if isinstance(errors, GpuArray):
+            return np.amax(errors, -1).array  # type: ignore[no-any-return]
         return np.asarray(errors.max(axis=-1) if errors.shape[-1] else np.zeros(self.pose.shape))
 
     @property
     def orientation_error(self) -> Floats:
         """(...) [rad]: see `Solution`."""
+        errors = wrapped(self.marker_errors)
+        if isinstance(errors, GpuArray):
+            angles = np.where(np.amax(errors, -1) == np.inf, np.inf, 0.0).astype(errors.floats)
+            for angle in self.marker_orientation_errors.values():
+                angles = np.fmax(angles, wrapped(angle))
+            return unwrapped(angles)  # type: ignore[no-any-return]
         angles = np.where(self.marker_errors.max(axis=-1, initial=0.0) == np.inf, np.inf, 0.0)
         for angle in self.marker_orientation_errors.values():
             angles = np.fmax(angles, angle)
@@ -81,7 +90,7 @@ class ReconstructSolution(PoseSolution):
     @property
     def lost(self) -> Bools:
         """(..., M) which points were not finite, or beyond the extent."""
-        return ~rows_in_extent(self.points) if self._lost is None else self._lost
+        return unwrapped(~rows_in_extent(wrapped(self.points))) if self._lost is None else self._lost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +111,7 @@ def motion_solution(motion: Motion, frames: ReconstructSolution) -> ReconstructM
     """Return the solution of a motion whose frames were solved one after the other."""
     return ReconstructMotionSolution(
         motion,
-        np.asarray(frames.status, dtype=np.int8),
+        frames.status if is_on_gpu(frames.status) else np.asarray(frames.status, dtype=np.int8),  # type: ignore[arg-type]
         frames.position_error,
         frames.orientation_error,
         frames.marker_errors,

@@ -115,7 +115,7 @@ def forward_row(
         set_quat(orientations, i, j, mul(orientation, quat_at(rotations, i, j)))
 
 
-@batch(rows=256)
+@batch(rows=256, interleaved=("translation", "rotations", "offsets", "positions", "orientations"))
 def forward_rows(
     n: int,
     joints: Records,
@@ -218,7 +218,7 @@ def _rotation_column(out: Floats, i: int, d: int, axis: Vec3, lever: Vec3) -> No
         out[i, 3 + k, d] = axis[k]
 
 
-@batch(rows=256)
+@batch(rows=256, interleaved=("rotations", "positions", "orientations"))
 def jacobian_rows(
     n: int,
     joints: Records,

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..compute import ShapeError
 from ..compute.extent import rows_in_extent
+from ..compute.gpu_arrays import stored, unwrapped, wrapped
 from ..compute.types import ArrayLike, Bools, Floats, floats
 
 
@@ -31,18 +32,18 @@ class Pose:
     """
 
     def __init__(self, translation: ArrayLike, rotations: ArrayLike, offsets: ArrayLike | None = None) -> None:
-        array = np.ascontiguousarray(floats(rotations, "rotations"))
+        array = stored(floats(rotations, "rotations"))  # on a GPU, too
         if array.ndim < 2 or array.shape[-1] != 4:
             raise ShapeError(f"rotations have shape {array.shape}; expected (..., J, 4)")
         fields = self.__dict__
         fields["translation"] = _fitted("translation", translation, (*array.shape[:-2], 3))
-        fields["rotations"] = array
+        fields["rotations"] = unwrapped(array)
         fields["offsets"] = None if offsets is None else _fitted("offsets", offsets, (*array.shape[:-1], 3))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The batch's shape; `()` for a single pose."""
-        return self.rotations.shape[:-2]
+        return tuple(self.rotations.shape[:-2])
 
     @property
     def joint_count(self) -> int:
@@ -77,7 +78,7 @@ class Pose:
 
     def is_finite(self) -> bool:
         """Whether every number in it is finite."""
-        arrays = (self.translation, self.rotations, self.offsets)
+        arrays = map(wrapped, (self.translation, self.rotations, self.offsets))
         return all(array is None or bool(np.isfinite(array).all()) for array in arrays)
 
     @staticmethod
@@ -88,8 +89,8 @@ class Pose:
         moved = [pose.offsets for pose in poses]
         if any(offsets is None for offsets in moved) and any(offsets is not None for offsets in moved):
             raise ShapeError("some poses move their joints (offsets) and some do not; give offsets to all of them")
-        offsets = None if moved[0] is None else np.stack([o for o in moved if o is not None])
-        return Pose(np.stack([p.translation for p in poses]), np.stack([p.rotations for p in poses]), offsets)
+        offsets = None if moved[0] is None else _stacked([o for o in moved if o is not None])
+        return Pose(_stacked([p.translation for p in poses]), _stacked([p.rotations for p in poses]), offsets)
 
 
 def are_poses(pose: Pose) -> Bools:
@@ -107,9 +108,14 @@ def batch_text(shape: tuple[int, ...]) -> str:
 
 def _fitted(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     array = floats(value, name)
+    shape = tuple(shape)
     if array.shape != shape:
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:
             raise ShapeError(f"{name} has shape {array.shape}; expected {shape} to fit the rotations") from None
-    return np.ascontiguousarray(array)
+    return unwrapped(stored(array))  # type: ignore[no-any-return]
+
+
+def _stacked(arrays: Sequence[Any]) -> Any:
+    return unwrapped(np.stack([wrapped(array) for array in arrays]))

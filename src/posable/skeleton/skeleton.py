@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.extent import finite_in_extent
+from ..compute.gpu_arrays import contiguous, empty, empty_interleaved, like_array, unwrapped, wrapped, zeros
 from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import normalize, rotate
 from .character import Character
@@ -166,10 +167,13 @@ class Skeleton:
         pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
         n, count, _ = rotations.shape
-        positions, orientations = np.empty((n, count, 3)), np.empty((n, count, 4))
+        positions, orientations = (
+            empty_interleaved((n, count, 3), rotations),
+            empty_interleaved((n, count, 4), rotations),
+        )
         forward_rows(n, self.packed, translation, rotations, offsets, positions, orientations)
-        shape = pose.rotations.shape
-        return Frames(self, positions.reshape(*shape[:-1], 3), orientations.reshape(shape))
+        shape = tuple(pose.rotations.shape)
+        return Frames(self, unwrapped(positions.reshape(*shape[:-1], 3)), unwrapped(orientations.reshape(shape)))
 
     def jacobian(
         self, pose: Pose | Motion, joint: int | str, point: ArrayLike = (0.0, 0.0, 0.0), frames: Frames | None = None
@@ -190,15 +194,16 @@ class Skeleton:
         frames = self.forward(pose) if frames is None else frames
         _, rotations, _ = self._flat(pose)
         n, count = len(rotations), len(self)
-        out = np.zeros((n, 6, len(self.dofs)))
-        positions, orientations = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        out = zeros((n, 6, len(self.dofs)), rotations)
+        positions = wrapped(frames.positions).reshape(n, count, 3)
+        orientations = wrapped(frames.orientations).reshape(n, count, 4)
         jacobian_rows(n, self.packed, rotations, positions, orientations, j, (x, y, z), out)
-        return out.reshape(*pose.shape, 6, len(self.dofs))
+        return unwrapped(out.reshape(*pose.shape, 6, len(self.dofs)))  # type: ignore[no-any-return]
 
     def integrate(self, pose: Pose, steps: ArrayLike) -> Pose:
         """The pose moved along its DoF by `steps` (..., D): rates times a time step [rad], [m]."""
         moves = self._dof_rows("steps", steps, pose.shape)
-        translation, rotations, offsets = (array.copy() for array in self._flat(pose, offsets=self.has_slides))
+        translation, rotations, offsets = (array.copy() for array in self._flat(pose, self.has_slides))
         integrate_rows(len(rotations), self.packed, moves, translation, rotations, offsets)
         return self._shaped(pose.shape, translation, rotations, offsets)
 
@@ -206,17 +211,17 @@ class Skeleton:
         """(..., D): the DoF of a pose, zero at rest. Balls and the free root as rotation vectors."""
         pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
-        values = np.zeros((len(rotations), len(self.dofs)))
+        values = zeros((len(rotations), len(self.dofs)), rotations)
         values_rows(len(rotations), self.packed, translation, rotations, offsets, values)
-        return values.reshape(*pose.shape, len(self.dofs))
+        return unwrapped(values.reshape(*pose.shape, len(self.dofs)))  # type: ignore[no-any-return]
 
     def from_values(self, values: ArrayLike) -> Pose:
         """The pose with these DoF values (..., D): the inverse of `values`."""
         given = floats(values, "values")
         rows = self._dof_rows("values", given, given.shape[:-1])
         n = len(rows)
-        translation, rotations = np.empty((n, 3)), np.empty((n, len(self), 4))
-        offsets = np.empty((n, len(self), 3)) if self.has_slides else NO_OFFSETS
+        translation, rotations = empty((n, 3), rows), empty((n, len(self), 4), rows)
+        offsets = empty((n, len(self), 3), rows) if self.has_slides else NO_OFFSETS
         from_values_rows(n, self.packed, rows, translation, rotations, offsets)
         return self._shaped(given.shape[:-1], translation, rotations, offsets)
 
@@ -257,15 +262,16 @@ class Skeleton:
         expect(Pose, pose, "the pose")
         if pose.rotations.shape[-2] != count:
             raise ShapeError(f"the pose has {pose.joint_count} joints, the skeleton {count}")
-        rotations = pose.rotations.reshape(-1, count, 4)
-        moved = NO_OFFSETS if pose.offsets is None else pose.offsets.reshape(-1, count, 3)
+        rotations = wrapped(pose.rotations).reshape(-1, count, 4)
+        moved = NO_OFFSETS if pose.offsets is None else wrapped(pose.offsets).reshape(-1, count, 3)
         if offsets and pose.offsets is None:
-            moved = np.tile(self.offsets, (len(rotations), 1, 1))
-        return pose.translation.reshape(-1, 3), rotations, moved
+            own = np.broadcast_to(self.offsets, (*rotations.shape[:-1], 3))
+            moved = like_array(np.ascontiguousarray(own), rotations)
+        return wrapped(pose.translation).reshape(-1, 3), rotations, moved
 
     def _shaped(self, shape: tuple[int, ...], translation: Floats, rotations: Floats, offsets: Floats) -> Pose:
         moved = offsets.reshape(*shape, len(self), 3) if offsets.shape[1] else None
-        return Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, len(self), 4), moved)
+        return Pose(*map(unwrapped, (translation.reshape(*shape, 3), rotations.reshape(*shape, len(self), 4), moved)))
 
     def _dof_rows(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
         array = floats(values, name, len(self.dofs), hint=", one a DoF")
@@ -273,7 +279,7 @@ class Skeleton:
             full = np.broadcast_to(array, (*shape, len(self.dofs)))
         except ValueError:
             raise ShapeError(f"{name} has shape {array.shape}, which does not fit a batch of shape {shape}") from None
-        return np.ascontiguousarray(full).reshape(math.prod(shape), len(self.dofs))
+        return contiguous(full).reshape(math.prod(shape), len(self.dofs))  # type: ignore[no-any-return]
 
     def _named_ends(self) -> tuple[str, ...]:
         seen: dict[str, int] = {}

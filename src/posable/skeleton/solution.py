@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compute.errors import Status
+from ..compute.gpu_arrays import GpuArray, is_on_gpu
 
 if TYPE_CHECKING:
     from ..compute.types import Bools, Floats
@@ -53,10 +54,12 @@ class Solution:
     def ok(self) -> bool | Bools:
         """(...) Whether the status is REACHED."""
         status: Any = self.status
-        return status == Status.REACHED if isinstance(status, np.ndarray) else bool(status == Status.REACHED)
+        return status is Status.REACHED if isinstance(status, Status) else status == int(Status.REACHED)
 
     def __repr__(self) -> str:
         """Return one line: how many rows have which status, and the largest finite errors."""
+        if is_on_gpu(self.status):  # looking at them would copy them
+            return f"{type(self).__name__}({'x'.join(map(str, np.shape(self.status)))} {self._rows} on a GPU)"
         return f"{type(self).__name__}({self._statuses()}{self._worst()})"
 
     def _statuses(self) -> str:
@@ -107,4 +110,6 @@ class MotionSolution(Solution):
 
 def status_like(values: NDArray[Any], shape: tuple[int, ...]) -> StatusLike:
     """Return statuses (N,) in the batch's shape: an int8 array, or a `Status` for a single call."""
+    if isinstance(values, GpuArray):
+        return values.astype(np.int8).reshape(shape).array
     return values.astype(np.int8).reshape(shape) if shape else Status(int(values.reshape(-1)[0]))

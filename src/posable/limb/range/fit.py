@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...compute import PosableError, ShapeError, UnknownNameError
+from ...compute.gpu_arrays import contiguous
 from ...compute.types import ArrayLike, Bools, Floats, Ints, floats
 from ...math.angles import wrap_angle, wrapped_angles
 from ...skeleton import Motion
@@ -233,7 +234,7 @@ def batch_of(position: ArrayLike, swivel: ArrayLike) -> tuple[Floats, Floats, tu
             ) from None
         positions, swivels = np.broadcast_to(positions, (*shape, 3)), np.broadcast_to(swivels, shape)
     count = math.prod(shape)
-    return np.ascontiguousarray(positions.reshape(count, 3)), np.ascontiguousarray(swivels.reshape(count)), shape
+    return contiguous(positions.reshape(count, 3)), contiguous(swivels.reshape(count)), shape
 
 
 def _read(body: Any, limb: str, motion: Motion, max_poses: int | None, seed: tuple[int, int]) -> Floats:

@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...compute import FormatError, PosableError, ShapeError, UnknownNameError
+from ...compute.gpu_arrays import GpuArray, empty, unwrapped
 from ...compute.types import ArrayLike, Bools, Floats, Ints
 from ...skeleton import Motion
 from ..limb import Limb
@@ -217,16 +218,16 @@ class LimbRange:
             swivel: (...) [rad]; without it only the position counts. A nearly straight limb may have any.
         """
         positions, swivels, shape = batch_of(position, 0.0 if swivel is None else swivel)
-        out = np.empty(len(positions), np.bool_)
+        out = empty((len(positions),), (positions, swivels), np.bool_)
         contains_rows(len(positions), self.packed, positions, swivels, swivel is not None, out)
-        return out.reshape(shape) if shape else bool(out[0])
+        return unwrapped(out.reshape(shape)) if shape or isinstance(out, GpuArray) else bool(out[0])
 
     def margins(self, position: ArrayLike, swivel: ArrayLike) -> Margins:
         """Return how far inside or outside a pose is, by direction, distance and swivel."""
         positions, swivels, shape = batch_of(position, swivel)
-        out = np.empty((len(positions), 3))
+        out = empty((len(positions), 3), (positions, swivels))
         margins_rows(len(positions), self.packed, positions, swivels, out)
-        return Margins(*(out[:, k].reshape(shape) for k in range(3)))
+        return Margins(*(unwrapped(out[:, k].reshape(shape)) for k in range(3)))
 
     def correct(
         self, position: ArrayLike, swivel: ArrayLike, *, margin: float = 0.0, smooth: bool = False
@@ -251,20 +252,22 @@ class LimbRange:
             raise PosableError("this range has holes or islands and no smooth correction; fit it with fill_holes=True")
         given = batch_of(position, swivel)
         n, shape = len(given[0]), given[2]
-        positions, swivels, bits = np.empty((n, 3)), np.empty(n), np.empty(n, np.int64)
+        like = given[:2]
+        positions, swivels, bits = empty((n, 3), like), empty((n,), like), empty((n,), like, np.int64)
         correct_rows(n, self.packed, *given[:2], float(margin), bool(smooth), positions, swivels, bits)
-        changed = (bits != 0).reshape(shape)
-        return Correction(positions.reshape(*shape, 3), swivels.reshape(shape), changed, bits.reshape(shape))
+        found = positions.reshape(*shape, 3), swivels.reshape(shape), (bits != 0).reshape(shape), bits.reshape(shape)
+        return Correction(*map(unwrapped, found))
 
     def spans(self, direction: ArrayLike) -> Spans:
         """Return the distances and swivels of the range in directions (..., 3) of any length."""
         rows, _, shape = batch_of(direction, 0.0)
-        if not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
+        on_gpu = isinstance(rows, GpuArray)  # nobody waits there to look at the numbers: NaN then
+        if not on_gpu and not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
             raise PosableError("a direction is zero or not finite; expected vectors with a direction")
-        out = np.empty((len(rows), 5))
+        out = empty((len(rows), 5), rows)
         spans_rows(len(rows), self.packed, rows, out)
-        out[:, 1:3] *= self.upper + self.lower
-        return Spans(*(out[:, k].reshape(shape) for k in range(5)))
+        lengths = (1.0, self.upper + self.lower, self.upper + self.lower, 1.0, 1.0)
+        return Spans(*(unwrapped((out[:, k] * lengths[k]).reshape(shape)) for k in range(5)))
 
     def is_bent(self, position: ArrayLike) -> Any:
         """Return whether the limb is bent enough at positions (..., 3) [m] for its swivel to count: bool (...)."""

@@ -1,0 +1,252 @@
+"""Public calls with arrays on a GPU: what each is called with, and what of its answer is compared with the CPU's.
+
+`CASES` serves two tests: one with a library and a driver that need no GPU (tests/compute/test_gpu_arrays.py), and one
+where there is a GPU (tests/test_gpu.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import posable as ps
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of `arrays` that gives a mapping of names to arrays."""
+
+    arrays: dict[str, np.ndarray]
+    call: Callable[..., dict[str, Any]]
+    narrow: float = 1e-5
+    """How far answers in float32 may be from those in float64, for the same float32 targets."""
+
+
+@lru_cache(maxsize=1)
+def body() -> ps.Humanoid:
+    return ps.figure()
+
+
+def rotations(rng, *shape: int) -> np.ndarray:
+    q = rng.normal(size=(*shape, 4))
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def forward() -> Case:
+    skeleton, rng = body().skeleton, np.random.default_rng(0)
+
+    def call(translation, rotations):
+        frames = skeleton.forward(ps.Pose(translation, rotations))
+        return {"positions": frames.positions, "orientations": frames.orientations}
+
+    return Case({"translation": rng.normal(size=(3, 4, 3)), "rotations": rotations(rng, 3, 4, len(skeleton))}, call)
+
+
+def jacobian() -> Case:
+    skeleton, rng = body().skeleton, np.random.default_rng(1)
+
+    def call(translation, rotations):
+        pose = ps.Pose(translation, rotations)
+        return {"jacobian": skeleton.jacobian(pose, 9, (0.1, 0.2, 0.3)), "values": skeleton.values(pose)}
+
+    return Case({"translation": rng.normal(size=(5, 3)), "rotations": rotations(rng, 5, len(skeleton))}, call)
+
+
+def from_values() -> Case:
+    skeleton, rng = body().skeleton, np.random.default_rng(2)
+
+    def call(values, steps):
+        pose = skeleton.integrate(skeleton.from_values(values), steps)
+        return {"translation": pose.translation, "rotations": pose.rotations}
+
+    return Case({name: rng.uniform(-1, 1, size=(6, len(skeleton.dofs))) for name in ("values", "steps")}, call)
+
+
+def limits() -> Case:
+    human, rng = ps.Limits.human(), np.random.default_rng(3)
+
+    def call(q, start):
+        return {
+            "clamped": human.clamp(human.names, q),
+            "approximate": human.clamp(human.names, q, approximate=True),
+            "excess": human.excess(human.names, q),
+            "inside": human.contains("left_hand", q[..., 0, :]),
+            "from": human.clamp_from(human.names, start, q),
+            "slack": human.slack(human.names, start),
+        }
+
+    arrays = {"q": rotations(rng, 7, len(human)), "start": rotations(rng, 7, len(human))}
+    small = {name: (q + 3.0 * np.array([1.0, 0, 0, 0])) for name, q in arrays.items()}
+    return Case({name: q / np.linalg.norm(q, axis=-1, keepdims=True) for name, q in small.items()}, call)
+
+
+def reported(answer: Any) -> dict[str, Any]:
+    names = (
+        "values status swivel position_error orientation_error tests too_far too_near ok flexion penetrates in_range"
+    )
+    return {name: getattr(answer, name) for name in names.split()}
+
+
+def limb_targets(rng, arm: Any) -> dict[str, np.ndarray]:
+    values = rng.uniform(-1.0, 1.0, (4, 10, 7))
+    values[..., 3] = rng.uniform(0.2, 2.2, (4, 10))
+    frames = arm.forward(values)
+    position = np.array(frames.end)
+    position[0, 0] *= 3.0
+    position[1, 1] = np.nan
+    return {"position": position, "orientation": np.array(frames.orientation)}
+
+
+def limb_search() -> Case:
+    arm = body().limb("right_arm")
+    return Case(limb_targets(np.random.default_rng(4), arm), lambda **given: reported(arm.solve(**given)), 1e-3)
+
+
+def limb_swivel() -> Case:
+    arm = ps.Limb("left_arm", 0.3, 0.25)
+    targets = limb_targets(np.random.default_rng(5), arm)
+
+    def call(**given):
+        return {**reported(arm.solve(**given)), "mid": arm.forward(arm.solve(**given).values).mid}
+
+    return Case({**targets, "swivel": np.linspace(-2.0, 2.0, 10)}, call, 1e-3)
+
+
+def limb_position_only() -> Case:
+    leg = body().limb("left_leg")
+    targets = limb_targets(np.random.default_rng(6), leg)
+    return Case({"position": targets["position"]}, lambda **given: reported(leg.solve(**given)), 1e-3)
+
+
+def limb_range() -> Case:
+    known, rng = ps.LimbRange.builtin("right_arm"), np.random.default_rng(7)
+
+    def call(position, swivel):
+        corrected, margins = known.correct(position, swivel, margin=0.05), known.margins(position, swivel)
+        spans = known.spans(position)
+        return {
+            "contains": known.contains(position, swivel),
+            "anywhere": known.contains(position),
+            "position": corrected.position,
+            "swivel": corrected.swivel,
+            "changed": corrected.changed,
+            **{f"margin {k}": value for k, value in enumerate(vars(margins).values())},
+            **{f"span {k}": value for k, value in enumerate(vars(spans).values())},
+        }
+
+    return Case({"position": rng.normal(size=(30, 3)) * 0.4, "swivel": rng.uniform(-3, 3, 30)}, call, 1e-4)
+
+
+def body_points(rng, *shape: int) -> np.ndarray:
+    """Six points of walking bodies, some of which no body can reach."""
+    motion = ps.samples.walk(body())
+    frames = motion.pose[rng.integers(0, len(motion), shape)]
+    points = body().markers(frames) + rng.normal(size=(*shape, 6, 3)) * 0.02
+    points[..., 1, :] += [0.5, 0.0, -0.3]
+    return points
+
+
+def reconstructed(answer: Any) -> dict[str, Any]:
+    poses = answer.motion.pose if hasattr(answer, "motion") else answer.pose
+    names = "status position_error orientation_error marker_errors lost points ok"
+    errors = {f"orientation of {role}": angle for role, angle in answer.marker_orientation_errors.items()}
+    found = {name: getattr(answer, name) for name in names.split()} | errors
+    return {"translation": poses.translation, "rotations": poses.rotations, **found}
+
+
+def bodies(prior: str | None, **orientations: str) -> Case:
+    solver, rng = ps.SequentialIK(body(), prior=prior), np.random.default_rng(8)
+    points = body_points(rng, 3, 4)
+    points[1, 2, 3] = np.nan
+    arrays = {"points": points} | {role: rotations(rng, 3, 4) for role in orientations}
+
+    def call(points, **turned):
+        return reconstructed(solver.solve(points, turned or None))
+
+    return Case(arrays, call, 1e-3)
+
+
+def bodies_with_prior() -> Case:
+    return bodies("default")
+
+
+def bodies_without_prior() -> Case:
+    return bodies(None)
+
+
+def bodies_with_orientations() -> Case:
+    return bodies("default", hips="", left_hand="")
+
+
+def one_track() -> Case:
+    solver = ps.SequentialIK(body())
+    points = body().markers(ps.samples.walk(body())[:8].pose)
+    points[3, 2] = np.nan
+    return Case({"points": points}, lambda points: reconstructed(solver.track(points, fps=30.0)), 1e-3)
+
+
+def many_tracks() -> Case:
+    solver = ps.SequentialIK(body())
+    walk = body().markers(ps.samples.walk(body())[:18].pose).reshape(3, 6, 6, 3)
+    return Case({"points": walk}, lambda points: reconstructed(solver.track(points, fps=30.0)), 1e-3)
+
+
+def aims(method: str, *kinds: str) -> Case:
+    chain = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-1.5708, 1.5708))
+    erik, rng = ps.ERIK(chain, method=method), np.random.default_rng(10)
+    orientation = rotations(rng, 4, 5)
+    orientation[0, 0] = np.nan
+    orientation[0, 1] = 0.0
+    postures = rng.uniform(-1.5, 1.5, (4, 5, 5))
+
+    def call(posture, orientation):
+        found = {}
+        for kind in kinds:
+            answer = erik.solve(posture, **{kind: orientation if kind == "orientation" else orientation[..., 1:]})
+            names = "angles error orientation_score posture_error iterations status position_error orientation_error ok"
+            found |= {f"{kind} {name}": getattr(answer, name) for name in names.split()}
+        return found
+
+    return Case({"posture": postures, "orientation": orientation}, call, 1e-3)
+
+
+def aims_best() -> Case:
+    return aims("best", "orientation", "direction")
+
+
+def aims_by_paper() -> Case:
+    return aims("erik", "orientation")
+
+
+def quaternions() -> Case:
+    import posable.math as pm
+
+    def call(p, q, v):
+        return {
+            "product": pm.multiply(p, q),
+            "inverse": pm.conjugate(q),
+            "rotated": pm.rotate(q, v),
+            "between": pm.between(v, [0.0, 0.0, 1.0]),
+            "between rotations": pm.slerp(p, q, 0.3),
+            "angle": pm.angle(p, q),
+            "matrix": pm.to_matrix(q),
+            "back": pm.from_matrix(pm.to_matrix(q)),
+            "twist": pm.swing_twist(q, [0.0, 1.0, 0.0])[1],
+            "log": pm.log(pm.exp(v)),
+            "euler": pm.from_euler("ZYX", v),
+        }
+
+    rng = np.random.default_rng(11)
+    return Case({"p": rotations(rng, 2, 3), "q": rotations(rng, 2, 3), "v": rng.normal(size=(2, 3, 3))}, call)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    one.__name__: one
+    for one in (
+        *(forward, jacobian, from_values, quaternions, limits),
+        *(limb_search, limb_swivel, limb_position_only, limb_range, aims_best, aims_by_paper),
+        *(bodies_with_prior, bodies_without_prior, bodies_with_orientations, one_track, many_tracks),
+    )
+}
