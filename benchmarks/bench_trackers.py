@@ -23,6 +23,7 @@ SETS = {
     "head, hands, hips": WITH_HIPS,
     "head, hands, feet": (*HEAD_AND_HANDS, "left_foot", "right_foot"),
     "six": ps.MARKERS,
+    "six, shoulders": (*ps.MARKERS, "left_upper_arm", "right_upper_arm"),
     "six, elbows, knees, chest": ELEVEN,
 }
 RATE, MOST = 30.0, 30.0  # [Hz], [s] of each clip
@@ -39,6 +40,7 @@ def _errors(folder: Path) -> list[Table]:
     clips = [_clip(folder / f"{clip}.bvh") for clip in (*CLIPS, *UNSEEN)]
     tables: list[Table] = []
     seen: dict[str, Floats] = {}  # errors with orientations
+    means: dict[tuple[str, bool], float] = {}
     for what, oriented in (("positions and orientations", True), ("positions alone", False)):
         rows = {}
         for name, markers in SETS.items():
@@ -54,6 +56,11 @@ def _errors(folder: Path) -> list[Table]:
                     note += f"; orientations make {int((seen[name] > told[:, 0]).sum())} clips worse"
                 if prior is None:
                     note += f"; the prior is worse on {int((both['default'] > both[None]).sum())} clips"
+                if prior:
+                    means[name, oriented] = float(told[:, 0].mean())
+                    worse = [one for one, of in means if of == oriented and set(SETS[one]) < set(markers)]
+                    worse = [one for one in worse if means[one, oriented] < means[name, oriented]]
+                    note += f"; worse than with fewer: {', '.join(worse) or 'none'}"
                 rows[f"{name}, {'prior' if prior else 'plain'}"] = ([float(told[:, 0].mean())], note)
         tables.append(table(f"Mean joint position error from {what}, 19 clips of people never seen", "cm", rows))
     return tables
@@ -72,7 +79,7 @@ def _measured(
     """(error [cm], fraction of points met, jitter of the capture's)."""
     frames = body.skeleton.forward(motion.pose)
     points = frames.positions[:, [body.index(role) for role in markers]]
-    turns = {role: body.canonical_orientation(frames, body.index(role)) for role in markers if role in ps.MARKERS}
+    turns = {role: body.canonical_orientation(frames, body.index(role)) for role in markers}
     solver = ps.SequentialIK(body, prior=prior, markers=markers)
     answer = solver.track(points, fps=motion.fps, orientations=turns if oriented else None)
     joints = scored_joints(body).joints
@@ -95,7 +102,7 @@ def _contenders() -> Iterator[Contender]:
     frames = body.skeleton.forward(motion.pose)
     for name, markers in SETS.items():
         points = frames.positions[:, [body.index(role) for role in markers]]
-        turns = {role: body.canonical_orientation(frames, body.index(role)) for role in markers if role in ps.MARKERS}
+        turns = {role: body.canonical_orientation(frames, body.index(role)) for role in markers}
         solver = ps.SequentialIK(body, markers=markers)
 
         def track(solver: ps.SequentialIK = solver, points: Floats = points, turns: dict[str, Floats] = turns) -> None:

@@ -14,20 +14,19 @@ from torch import Tensor
 
 from posable.reconstruct import prior_layout as at
 from posable.reconstruct.mirrors import mirror_table, mirrored_groups
-from posable.reconstruct.prior_layout import ANSWERS, FEATURES, LAGS, answer_groups, feature_groups
+from posable.reconstruct.prior_layout import ANSWERS, FEATURES, LAGS, POINTS, answer_groups, feature_groups
 
 PARENTS = [-1, 0, 0, 2, 3, 4, 5, 6, 4, 8, 9, 10, 4, 12, 13, 14, 1, 16, 17, 1, 19, 20]
 MARKERS = [0, 7, 11, 15, 18, 21]
-LIMBS = [(9, 10, 11, 2, -1.0), (13, 14, 15, 3, -1.0), (16, 17, 18, 4, 1.0), (19, 20, 21, 5, 1.0)]
-"""Base, middle and end joint, marker, and which way the middle joint's z axis looks along the pole."""
+BASES, MIDDLE, END = (9, 13, 16, 19), (10, 14, 17, 20), (11, 15, 18, 21)
+"""Joints of the limbs: left arm, right arm, left leg, right leg."""
 JOINTS = [*MARKERS, 10, 14, 17, 20, 4, 9, 13]
 """Of the points of `prior_layout`: elbows, knees, chest and shoulders after the six."""
 PARTS = ((9, 10, 11), (13, 14, 15), (16, 17, 18), (19, 20, 21))
 """Joints of arms and legs, whose errors the network expects."""
-STEPS_BACK = [round(10 * lag) for lag in LAGS]  # rows of cmu_poses, ten a second
 PAIRS = ((2, 3, 1.0), (4, 5, 2.0), (6, 7, 1.0), (8, 9, 1.0), (11, 12, 4.0))  # left, right, weight in the frame's X
-OWN = ((1, 1.0), (4, 0.3), (5, 0.3))  # parts whose X shows it, and weights
-BEFORE = 0.05  # weight of the pelvis' X before
+OWN = ((1, 1.0), (4, 0.3), (5, 0.3), (10, 2.0))  # parts whose X shows it, and weights
+BEFORE = 0.02  # weight of the pelvis' X before
 MOST_AWAY, SHARE = 5.0, 0.7071  # as in prior_kernels
 SCALES = [0.3] * 6 + [0.15] * 12 + [0.2] * 18 + [0.4] * 12 + [0.15] * 3 + [0.2] * 12 + [1.0] * 5
 """How large what the network says usually is: pelvis' axes, elbows and knees, spine, hands and feet; ends; errors."""
@@ -149,40 +148,46 @@ def _bases(to: list[int], sign: list[float], size: int) -> tuple[Tensor, Tensor]
     return rows[:kept], rows[kept:]
 
 
-def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> list[Tensor]:
-    """Orientations of the spine's joints in the pelvis' frame, each turned a little to give the chord its length."""
+def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> Tensor:
+    """Orientations (B, 6, 3, 3) of the spine's joints in the pelvis' frame, each turned a little to give the chord its
+    length.
+    """
     local = exp(vectors)
-    bends = [local[:, 0]]
+    chain = [local[:, 0]]
     for k in range(1, 6):
-        bends.append(product(bends[-1], local[:, k]))
+        chain.append(product(chain[-1], local[:, k]))
+    bends, bones = torch.stack(chain, 1), offsets[:, 3:8]
     for _ in range(2):  # Newton's steps of turning all segments towards the chord, or away from it
-        steps = [turned(bends[k], offsets[:, 3 + k]) for k in range(5)]
-        chord = sum(steps)
+        steps = turned(bends[:, :5], bones)
+        chord = steps.sum(1)
         now = chord.norm(dim=-1, keepdim=True)
-        ways, slope = [], 0.0
-        for step in steps:
-            normal = cross(unit(step), chord / now)
-            sine = (normal * normal).sum(-1, keepdim=True).add(1e-8).sqrt()
-            apart = torch.atan2(sine, dot(unit(step), chord / now))
-            ways.append(normal / sine * apart)
-            slope = slope + apart * step.norm(dim=-1, keepdim=True) * sine
+        normal = cross(unit(steps), (chord / now)[:, None].expand_as(steps))
+        sine = (normal * normal).sum(-1, keepdim=True).add(1e-8).sqrt()
+        apart = torch.atan2(sine, dot(unit(steps), (chord / now)[:, None]))
+        slope = (apart * steps.norm(dim=-1, keepdim=True) * sine).sum(1)
         share = ((length - now) / (slope + 2e-4)).clamp(-1, 0.9)
-        for k in range(5):
-            turn = exp(ways[k] * share)
-            bends[k] = product(turn, bends[k])
-        bends[5] = product(turn, bends[5])
+        turns = exp(normal / sine * apart * share[:, None])
+        bends = product(torch.cat([turns, turns[:, 4:]], 1), bends)
     return bends
 
 
 class Sample(NamedTuple):
+    """What is seen of B poses, and what is true of them."""
+
     seen: Tensor
+    """(B, 1 + lags, 13, 3) points now, and before."""
     axes: Tensor
+    """(B, 2, 13, 2, 3) X and Y of the parts, now and before."""
     known: Tensor
+    """(B, 13) whether each point is known; `oriented`: each orientation."""
     oriented: Tensor
     heading: Tensor
+    """(B, 3) the pelvis' X before."""
     up: Tensor
     sway: Tensor
+    """(B,) [rad] that the frame is off by."""
     floor: Tensor
+    """(B,) whether there is one, at `level`."""
     level: Tensor
     offsets: Tensor
     tall: Tensor
@@ -205,36 +210,36 @@ class Sample(NamedTuple):
         frame = torch.stack(
             [c * frame[..., 0] - s * frame[..., 2], frame[..., 1], s * frame[..., 0] + c * frame[..., 2]], -1
         )
-        left, up = self.axes[:, 0, 0, 0], self.axes[:, 0, 0, 1]
-        hips = torch.stack([left, up, cross(left, up)], -1)
-        return torch.where(turns[:, :1, None] > 0.0, hips, frame)
+        return torch.where(turns[:, :1, None] > 0.0, oriented_as(self.axes[:, 0, 0]), frame)
 
     def features(self) -> Tensor:
         """(B, FEATURES), not centred."""
-        count, frame, known, turns, tall = len(self.tall), self.frame(), self.known, self.oriented, self.tall
-        now = self.seen[:, 0]
+        frame, known, turns, tall = self.frame(), self.known, self.oriented, self.tall
+        back, now = frame.transpose(1, 2), self.seen[:, 0]
         origin = torch.where(known[:, :1] > 0.0, now[:, 0], now[:, 1])
         scale = tall[:, None, None]
-        places = torch.einsum("bij,bkj->bki", frame.transpose(1, 2), now - origin[:, None]) / scale * known[..., None]
-        paths = (
-            torch.einsum("bij,blkj->blki", frame.transpose(1, 2), self.seen[:, 1:] - now[:, None]) / scale[..., None]
-        )
+        places = turned(back[:, None], now - origin[:, None]) / scale * known[..., None]
+        paths = turned(back[:, None, None], self.seen[:, 1:] - now[:, None]) / scale[..., None]
         paths = paths * known[:, None, :, None]
-        axes = torch.einsum("bij,blkaj->blaki", frame.transpose(1, 2), self.axes) * turns[:, None, None, :, None]
-        up = turned(frame.transpose(1, 2), self.up)
+        axes = turned(back[:, None, None, None], self.axes).transpose(2, 3) * turns[:, None, None, :, None]
+        up = turned(back, self.up)
         above = (now[:, :2, 1] - self.level[:, None]) / tall[:, None] * known[:, :2] * self.floor[:, None]
         chord = (known[:, 0] * known[:, 1]) * (now[:, 1] - now[:, 0]).norm(dim=-1)
         long = self.offsets[:, 3:8].sum(1).norm(dim=-1)
         chord = 10.0 * (chord / long - known[:, 0] * known[:, 1])
         parts = [known, places.flatten(1), paths.flatten(1), turns, axes[:, 0].flatten(1)]
         parts += [(axes[:, 1] - axes[:, 0]).flatten(1), up, above, chord[:, None], proportions(self.offsets, tall)]
-        out = torch.cat(parts, -1)
-        assert out.shape == (count, FEATURES)
-        return out
+        return torch.cat(parts, -1)
+
+
+def oriented_as(axes: Tensor) -> Tensor:
+    """(..., 3, 3) of X and Y in rows (..., 2, 3)."""
+    x, y = axes.unbind(-2)
+    return torch.stack([x, y, cross(x, y)], -1)
 
 
 class Net(torch.nn.Module):
-    """The mirrored network of `tracker_kernels`; `hidden` counts pairs of units."""
+    """The mirrored network of `prior_kernels`; `hidden` counts pairs of units."""
 
     def __init__(self, hidden: list[int], dropout: float) -> None:
         super().__init__()
@@ -261,14 +266,14 @@ class Net(torch.nn.Module):
 
     def centred(self, x: Tensor) -> Tensor:
         """Features less the centre, where they are known."""
-        bits = torch.cat([x, torch.ones_like(x[:, :1])], 1)[:, self.gates].prod(-1)
-        return x - self.centre * bits
+        flags = torch.cat([x, torch.ones_like(x[:, :1])], 1)
+        return x - self.centre * flags[:, self.gates[:, 0]] * flags[:, self.gates[:, 1]]
 
     def standardise(self, x: Tensor) -> None:
         bits = torch.cat([x, torch.ones_like(x[:, :1])], 1)[:, self.gates].prod(-1)
         mean = (x * bits).sum(0) / bits.sum(0).clamp_min(1.0)
         to, sign = mirrored_groups(feature_groups())
-        mean = 0.5 * (mean + mean[to] * torch.tensor(sign))
+        mean = 0.5 * (mean + mean[to] * torch.tensor(sign, device=x.device))
         mean[: at.POSITIONS] = mean[at.ORIENTED : at.LEFTS] = 0.0
         self.centre.copy_(mean)
         x = self.centred(x)
@@ -295,77 +300,90 @@ class Net(torch.nn.Module):
 def gates() -> Tensor:
     """(FEATURES, 2) the features that say whether each is known; FEATURES: always 1."""
     out = torch.full((FEATURES, 2), FEATURES, dtype=torch.long)
-    for k in range(13):
-        for first in (at.POSITIONS, *(at.PATHS + 39 * n for n in range(3))):
+    for k in range(POINTS):
+        for first in (at.POSITIONS, *(at.PATHS + 3 * POINTS * n for n in range(len(LAGS)))):
             out[first + 3 * k : first + 3 * k + 3, 0] = k
-    for k in range(6):
         for first in (at.LEFTS, at.UPS, at.LEFT_PATHS, at.UP_PATHS):
             out[first + 3 * k : first + 3 * k + 3, 0] = at.ORIENTED + k
     out[at.HEIGHTS, 0], out[at.HEIGHTS + 1, 0], out[at.CHORD] = 0, 1, torch.tensor([0, 1])
     return out
 
 
+def row(values: Tensor, which: tuple[int, ...]) -> Tensor:
+    """Some entries along axis 1, without an index that would have to be brought to the device."""
+    return torch.stack([values[:, k] for k in which], 1)
+
+
 def reconstruct(said: Tensor, sample: Sample) -> tuple[Tensor, Tensor]:
     """(places, orientations) (B, 22, ...) of a body on its known points, as the network says."""
-    frame, tall, offsets, known, turns = (
-        sample.frame(),
-        sample.tall[:, None],
-        sample.offsets,
-        sample.known,
-        sample.oriented,
-    )
-    now = sample.seen[:, 0]
+    frame, tall, offsets, known = sample.frame(), sample.tall[:, None], sample.offsets, sample.known
+    now, given = sample.seen[:, 0], oriented_as(sample.axes[:, 0])  # (B, 13, 3, 3)
+    turns = sample.oriented[..., None, None] > 0.0
     chord = turned(frame, said[:, 48:51]) * tall
     hips = torch.where(known[:, :1] > 0.0, now[:, 0], now[:, 1] - chord)
     head = torch.where(known[:, 1:2] > 0.0, now[:, 1], hips + chord)
-    places_of = said[:, 51:63].reshape(-1, 4, 3)
-    ends = hips[:, None] + (frame[:, None] * places_of[..., None, :]).sum(-1) * tall[..., None]
+    bends, world = _trunk(said, frame, offsets, head - hips, given, turns)
+    world = [world, world, *(product(world, bends[:, k]) for k in range(6))]
+    places = [hips, hips, hips]
+    for k in range(5):
+        places.append(places[2 + k] + turned(world[2 + k], offsets[:, 3 + k]))
+    world[7] = torch.where(turns[:, 1], given[:, 1], world[7])
+    bases = [places[4] + turned(world[4], offsets[:, j - 1] + offsets[:, j]) for j in BASES[:2]]
+    bases += [hips + turned(world[0], offsets[:, j]) for j in BASES[2:]]
+    ends = hips[:, None] + turned(frame[:, None], said[:, 51:63].reshape(-1, 4, 3)) * tall[..., None]
+    mids = hips[:, None] + turned(frame[:, None], said[:, 6:18].reshape(-1, 4, 3)) * tall[..., None]
     ends = torch.where(known[:, 2:6, None] > 0.0, now[:, 2:6], ends)
-    mids = hips[:, None] + (frame[:, None] * said[:, 6:18].reshape(-1, 4, 1, 3)).sum(-1) * tall[..., None]
-    mids = torch.where(known[:, 6:10, None] > 0.0, now[:, 6:10], mids)
-    axes = sample.axes[:, 0]
-    given = torch.stack([axes[:, :, 0], axes[:, :, 1], cross(axes[:, :, 0], axes[:, :, 1])], -1)  # (B, 6, 3, 3)
+    a, mids, ends, upper, lower, end = _limbs(said, torch.stack(bases, 1), mids, ends, sample, given, turns)
+    clavicles = [places[4] + turned(world[4], offsets[:, j]) for j in (8, 12)]
+    for n in range(4):
+        if n < 2:
+            places.append(clavicles[n])
+            world.append(world[4])
+        places += [a[:, n], mids[:, n], ends[:, n]]
+        world += [upper[:, n], lower[:, n], end[:, n]]
+    return torch.stack(places, 1), torch.stack(world, 1)
+
+
+def _trunk(
+    said: Tensor, frame: Tensor, offsets: Tensor, goal: Tensor, given: Tensor, turns: Tensor
+) -> tuple[Tensor, Tensor]:
+    """(orientations of the spine in the pelvis' frame (B, 6, 3, 3), the pelvis')."""
     x = unit(said[:, 0:3])
     y = unit(reject(said[:, 3:6], x))
     estimate = product(frame, torch.stack([x, y, cross(x, y)], -1))
-    goal = head - hips
     length = goal.norm(dim=-1, keepdim=True).clamp_min(1e-3)
     bends = _spine(said[:, 18:36].reshape(-1, 6, 3), offsets, length)
-    steps = [turned(bends[k], offsets[:, 3 + k]) for k in range(5)]
-    way = unit(sum(steps))
-    oriented = turns[:, :1, None] > 0.0
-    aim = goal / length
-    free = product(between(turned(estimate, way), aim), estimate)
-    pelvis = torch.where(oriented, given[:, 0], free)
-    bent = between(way, (given[:, 0] * aim[..., None]).sum(-2))
-    bends = [torch.where(oriented, product(bent, b), b) for b in bends]
-    world, places = {0: pelvis, 1: pelvis}, {0: hips, 1: hips, 2: hips}
-    for k in range(6):
-        world[2 + k] = product(pelvis, bends[k])
-    for k in range(5):
-        places[3 + k] = places[2 + k] + turned(world[2 + k], offsets[:, 3 + k])
-    world[7] = torch.where(turns[:, 1:2, None] > 0.0, given[:, 1], world[7])
-    for j in (8, 12):
-        places[j], world[j] = places[4] + turned(world[4], offsets[:, j]), world[4]
-    for n in range(4):
-        base, mid, end, _, way_of = LIMBS[n]
-        above = PARENTS[base]
-        a = places[above] + turned(world[above], offsets[:, base])
-        upper, lower = offsets[:, mid].norm(dim=-1, keepdim=True), offsets[:, end].norm(dim=-1, keepdim=True)
-        along = ends[:, n] - a
-        far = along.norm(dim=-1, keepdim=True)
-        along = along / far.clamp_min(1e-6)
-        far = torch.minimum(torch.maximum(far, (upper - lower).abs() + 1e-3), (upper + lower) * 0.99999)
-        pole = unit(reject(mids[:, n] - a, along))
-        forth = (far * far + upper * upper - lower * lower) / (2 * far)
-        aside = (upper * upper - forth * forth).clamp_min(1e-8).sqrt()
-        places[base], places[mid], places[end] = a, a + along * forth + pole * aside, a + along * far
-        up = -unit(places[mid] - a)
-        ahead = unit(reject(way_of * pole, up))
-        hinge = cross(up, ahead)
-        world[base] = torch.stack([hinge, up, ahead], -1)
-        up = -unit(places[end] - places[mid])
-        world[mid] = torch.stack([hinge, up, cross(hinge, up)], -1)
-        own = product(world[mid], exp(said[:, 36 + 3 * n : 39 + 3 * n]))
-        world[end] = torch.where(turns[:, 2 + n : 3 + n, None] > 0.0, given[:, 2 + n], own)
-    return torch.stack([places[j] for j in range(22)], 1), torch.stack([world[j] for j in range(22)], 1)
+    way, aim = unit(turned(bends[:, :5], offsets[:, 3:8]).sum(1)), goal / length
+    pelvis = torch.where(turns[:, 0], given[:, 0], product(between(turned(estimate, way), aim), estimate))
+    bent = between(way, turned(given[:, 0].transpose(1, 2), aim))
+    return torch.where(turns[:, :1], product(bent[:, None], bends), bends), pelvis
+
+
+def _limbs(
+    said: Tensor, a: Tensor, mids: Tensor, ends: Tensor, sample: Sample, given: Tensor, turns: Tensor
+) -> tuple[Tensor, ...]:
+    """(bases, middles, ends, orientations of upper bones, lower bones, ends) of the four limbs (B, 4, ...), on what is
+    known of them: elbows and knees, or the orientations of forearms, calves and upper arms, show the swivel.
+    """
+    middle, end = row(sample.offsets, MIDDLE), row(sample.offsets, END)
+    upper, lower = middle.norm(dim=-1, keepdim=True), end.norm(dim=-1, keepdim=True)
+    arms = torch.where(turns[:, 11:13, :, 0], a[:, :2] + turned(given[:, 11:13], middle[:, :2]), mids[:, :2])
+    mids = torch.cat([arms, mids[:, 2:]], 1)
+    mids = torch.where(turns[:, 6:10, :, 0], ends - turned(given[:, 6:10], end), mids)
+    mids = torch.where(sample.known[:, 6:10, None] > 0.0, sample.seen[:, 0, 6:10], mids)
+    along = ends - a
+    far = along.norm(dim=-1, keepdim=True)
+    along = along / far.clamp_min(1e-6)
+    far = torch.minimum(torch.maximum(far, (upper - lower).abs() + 1e-3), (upper + lower) * 0.99999)
+    pole = unit(reject(mids - a, along))
+    forth = (far * far + upper * upper - lower * lower) / (2 * far)
+    aside = (upper * upper - forth * forth).clamp_min(1e-8).sqrt()
+    mids, ends = a + along * forth + pole * aside, a + along * far
+    up = -unit(mids - a)
+    ahead = unit(reject(torch.cat([-pole[:, :2], pole[:, 2:]], 1), up))
+    hinge = cross(up, ahead)
+    thigh = torch.stack([hinge, up, ahead], -1)
+    up = -unit(ends - mids)
+    calf = torch.stack([hinge, up, cross(hinge, up)], -1)
+    own = product(calf, exp(said[:, 36:48].reshape(-1, 4, 3)))
+    return a, mids, ends, thigh, calf, torch.where(turns[:, 2:6], given[:, 2:6], own)

@@ -9,7 +9,7 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.evaluate import evaluate_clip
-from posable.reconstruct import Prior, SequentialIK, six_positions
+from posable.reconstruct import Prior, SequentialIK
 from posable.reconstruct.mirrors import mirror_table, mirrored_groups, proportions, weight_count
 from posable.reconstruct.prior_layout import ANSWERS, FEATURES, PROPORTIONS, answer_groups, feature_groups
 from tests.body.bodies import file_body
@@ -123,47 +123,6 @@ def test_the_network_is_what_its_weights_say(share, height):
     sides = basis(mirror_table(*mirrored_groups(feature_groups())), FEATURES) @ x / prior._deviation
     expected = slow_network(prior, sides, mirror_table(*mirrored_groups(answer_groups())))
     np.testing.assert_allclose(said, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("still", [False, True])
-def test_what_the_network_of_six_says_is_mirrored_to_the_last_bit(still):
-    from posable.reconstruct.prior_kernels import PREDICTED
-    from posable.reconstruct.six_kernels import FEATURES as AT
-    from posable.reconstruct.six_kernels import evaluate_six
-
-    prior, body = Prior.builtin(), ps.figure()
-    net = prior.network(body, SequentialIK(body)._figure)
-    (to, sign), (out, turn) = six_positions.feature_mirror(), six_positions.answer_mirror()
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        work, mirrored = np.zeros(prior.scratch), np.zeros(prior.scratch)
-        work[AT : AT + len(to)] = x = rng.normal(size=len(to))
-        mirrored[AT : AT + len(to)] = x[to] * sign
-        evaluate_six(net, still, work)
-        evaluate_six(net, still, mirrored)
-        said = work[PREDICTED : PREDICTED + len(out)]
-        np.testing.assert_allclose(mirrored[PREDICTED : PREDICTED + len(out)], said[out] * turn, atol=1e-15)
-
-
-@pytest.mark.parametrize("still", [False, True])
-@pytest.mark.parametrize("height", [0.9, 1.75])
-def test_the_network_of_six_is_what_its_weights_say(still, height):
-    from posable.reconstruct.prior_kernels import PREDICTED
-    from posable.reconstruct.six_kernels import FEATURES as AT
-    from posable.reconstruct.six_kernels import evaluate_six
-
-    prior, body = Prior.builtin(), ps.figure(height)
-    x = np.random.default_rng(1).normal(size=127)
-    x[-PROPORTIONS:] = proportions(body)
-    if still:
-        x[12:102] = 0.0  # no point is elsewhere than it was
-    work = np.full(prior.scratch, np.nan)
-    work[AT : AT + 127] = x
-    evaluate_six(prior.network(body, SequentialIK(body)._figure), still, work)
-    six = prior._six
-    sides = (basis(mirror_table(*six_positions.feature_mirror()), 127) @ x - six._mean) / six._deviation
-    expected = slow_network(six, sides, mirror_table(*six_positions.answer_mirror()))
-    np.testing.assert_allclose(work[PREDICTED : PREDICTED + 48], expected, atol=1e-9)
 
 
 def basis(table, size):
@@ -290,7 +249,7 @@ def test_orientations_that_are_known_are_kept(body, solver, points):
 def test_without_a_prior_nothing_of_it_is_left(body, points):
     plain = SequentialIK(body, prior=None)
     assert plain.prior is None and plain._net.sizes.size == 0
-    rows = plain._rows(points[:3], np.empty((0, 6, 4)))
+    rows = plain._rows(points[:3], np.empty((0, 13, 4)))
     assert rows.guess.size == 0 and rows.work.size == 0
 
 
@@ -327,8 +286,7 @@ def test_broken_priors_are_refused(body, tmp_path):
 
 
 def test_a_mirror_keeps_or_turns_round_every_feature():
-    six = six_positions.feature_mirror(), six_positions.answer_mirror()
-    for to, sign in (mirrored_groups(feature_groups()), mirrored_groups(answer_groups()), *six):
+    for to, sign in (mirrored_groups(feature_groups()), mirrored_groups(answer_groups())):
         assert [to[k] for k in to] == list(range(len(to)))
         assert len(mirror_table(to, sign)) == len(to)
 

@@ -13,7 +13,7 @@ from ..compute import batch, kernel, prange
 from ..compute.extent import vec_in_extent
 from ..compute.types import Records, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
-from ..math.quaternion import angle_between, rotate
+from ..math.quaternion import angle_between, conj, mul, rotate
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
@@ -29,6 +29,7 @@ from .packed import (
     Rows,
     distance_to,
     knows,
+    quat_of,
     set_vec,
     vec_from,
 )
@@ -178,12 +179,12 @@ def second_of(i: int, left: int, figure: Figure, rows: Rows) -> int:
 
 @kernel
 def trunk_residuals(i: int, figure: Figure, rows: Rows, status: int) -> int:
-    """Fill in how far hips, head and chest are from their points, infinity for lost points; return the status."""
+    """Fill in how far the trunk's joints are from their points, infinity for lost points; return the status."""
     for k in range(SLOTS):
         column = figure.tracked[0, k]
         if column < 0:
             continue
-        if k <= HEAD or k == CHEST:
+        if k <= HEAD or k >= CHEST:
             at = vec_at(rows.positions, i, figure.tracked[1, k])
             rows.residual[i, column] = distance_to(at, vec_at(rows.points, i, column))
             if status == REACHED and not rows.residual[i, column] <= MET:
@@ -192,6 +193,11 @@ def trunk_residuals(i: int, figure: Figure, rows: Rows, status: int) -> int:
         for k in range(HEAD + 1):
             part = 0 if k == HIPS else figure.spine.shape[0] - 1
             rows.missing[i, k] = angle_between(quat_at(rows.trunk, i, part), requested_orientation(i, k, rows))
+        for k in range(LEFT_ELBOW, SLOTS):
+            joint = figure.tracked[2, k]
+            if joint >= 0:
+                now = mul(quat_at(rows.world, i, joint), conj(quat_of(figure.neutrals, k)))
+                rows.missing[i, k] = angle_between(now, requested_orientation(i, k, rows))
     return status
 
 

@@ -18,7 +18,7 @@ from ..body.limb.kernels import CORRECTIONS, EXACT, frame_of, in_limb, pose_row
 from ..collision.surfaces import PLANE
 from ..compute import kernel
 from ..compute.types import Quat, Records, Vec3
-from ..limb.kernels import canonical_inner, swivel_of, wrist_of
+from ..limb.kernels import base_at, canonical_inner, flexed, reach_of, swivel_of, wrist_of
 from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
 from ..limits.kernels import allowed, clamp
@@ -29,6 +29,7 @@ from .packed import (
     LEFT_ELBOW,
     LEFT_FOOT,
     LEFT_HAND,
+    LEFT_SHOULDER,
     Figure,
     Rows,
     distance_to,
@@ -176,6 +177,8 @@ def reach_goal(
     point = vec_at(rows.goals, i, LEFT_ELBOW + limb)
     if math.isfinite(point[0]):
         mid = rotate_inverse(frame, sub(point, base))
+    elif shown_by_bone(i, limb, rows):
+        mid = rotate_inverse(frame, sub(bone_end(i, limb, figure, rows, base), base))
     else:
         back = (model["fw"], -model["fx"], -model["fy"], -model["fz"])  # the trunk's axes, seen from the limb's frame
         hanging, ahead = rotate(back, (0.0, -1.0, 0.0)), rotate(back, (0.0, 0.0, -1.0 if limb < 2 else 1.0))
@@ -206,6 +209,28 @@ def reach_goal(
             break
         swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
     return status
+
+
+@kernel
+def shown(i: int, limb: int, rows: Rows) -> bool:
+    """Return whether it is known where an elbow or a knee is."""
+    return math.isfinite(rows.goals[i, LEFT_ELBOW + limb, 0]) or shown_by_bone(i, limb, rows)
+
+
+@kernel
+def shown_by_bone(i: int, limb: int, rows: Rows) -> bool:
+    """Return whether the orientation of a lower bone, or of an upper arm, shows where elbow or knee is."""
+    return knows(i, rows, LEFT_ELBOW + limb) or (limb < 2 and knows(i, rows, LEFT_SHOULDER + limb))
+
+
+@kernel
+def bone_end(i: int, limb: int, figure: Figure, rows: Rows, base: Vec3) -> Vec3:
+    """Return the elbow or knee [m] that these orientations show: bones point down in the neutral pose."""
+    model = figure.limbs[limb]
+    if knows(i, rows, LEFT_ELBOW + limb):
+        lower = rotate(quat_at(rows.target_orientations, i, LEFT_ELBOW + limb), (0.0, -model["lower"], 0.0))
+        return sub(vec_at(rows.goals, i, LEFT_HAND + limb), lower)
+    return add(base, rotate(quat_at(rows.target_orientations, i, LEFT_SHOULDER + limb), (0.0, -model["upper"], 0.0)))
 
 
 @kernel
@@ -247,6 +272,9 @@ def rotate_limb(
     """Solve a limb for an aim in its frame, searching from a swivel [rad], and pose it."""
     count += figure.around.shape[0]
     model = figure.limbs[limb]
+    wrist, exactly = guessed_wrist(i, limb, figure, rows), rotated
+    if rotated and (shown(i, limb, rows) or guesses(i, limb, rows)):
+        wrist, exactly = wrist_at(model, figure, aim, swivel, hand)
     values = solve_one(
         model,
         figure.limits[model["first_limit"] : model["first_limit"] + 3],
@@ -258,8 +286,8 @@ def rotate_limb(
             rows.obstacles[i, :count],
             0.0,
         ),
-        (aim, hand, rotated),
-        guessed_wrist(i, limb, figure, rows),
+        (aim, hand, exactly),
+        wrist,
         swivel,
         SEARCH,
         rows.report[i],
@@ -295,13 +323,35 @@ def guessed_wrist(i: int, limb: int, figure: Figure, rows: Rows) -> tuple[Quat, 
     model = figure.limbs[limb]
     guess = (rows.guess[i, limb, 3], rows.guess[i, limb, 4], rows.guess[i, limb, 5], rows.guess[i, limb, 6])
     twist, swing = split_wrist(model, guess)
+    return inside_wrist(model, figure, straight, twist, swing)
+
+
+@kernel
+def wrist_at(model: Any, figure: Figure, aim: Vec3, swivel: float, hand: Quat) -> tuple[tuple[Quat, Quat], bool]:
+    """Return (twist of the lower bone and swing of the end with which the end comes nearest to an orientation at this
+    swivel [rad], whether it has it there inside its limits).
+    """
+    reach = reach_of(model, aim)
+    base, _ = base_at(model, reach, swivel)
+    bent = flexed(model, reach[6])
+    twist, swing, _ = wrist_of(mul(base, bent), hand)
+    inside = inside_wrist(model, figure, bent, twist, swing)
+    same = angle_between(inside[0], twist) + angle_between(inside[1], swing) < 1e-6
+    return inside, same
+
+
+@kernel
+def inside_wrist(model: Any, figure: Figure, bent: Quat, twist: Quat, swing: Quat) -> tuple[Quat, Quat]:
+    """Return (twist, swing) brought inside the limits of a limb whose middle joint is bent so."""
+    straight = (1.0, 0.0, 0.0, 0.0)
     if not model["limited"]:
         return twist, swing
     first = model["first_limit"]
-    local = canonical_inner(model, twist)
+    local = canonical_inner(model, mul(bent, twist))
     if not allowed(figure.limits[first + MID], figure.curves, local):
-        twist, _ = split_wrist(model, clamp(figure.limits[first + MID], figure.curves, local))
-        if not allowed(figure.limits[first + MID], figure.curves, canonical_inner(model, twist)):
+        clamped = clamp(figure.limits[first + MID], figure.curves, local)
+        twist, _ = split_wrist(model, mul(conj(canonical_inner(model, bent)), clamped))
+        if not allowed(figure.limits[first + MID], figure.curves, canonical_inner(model, mul(bent, twist))):
             twist = straight
     local = canonical_inner(model, swing)
     if not allowed(figure.limits[first + END], figure.curves, local):

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKERS`: every body has them
-LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # may be tracked besides
-SLOTS, ORIENTATIONS = 11, 6  # points; orientations, of the first ones
+LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST, LEFT_SHOULDER, RIGHT_SHOULDER = range(6, 13)  # may be, too
+SLOTS = 13
 BETWEEN = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")
 """Roles of the slots from `LEFT_ELBOW` on, in the order of `LIMBS`."""
 CHESTS = ("chest", "upper_chest")
-"""Roles that the last slot may have."""
+"""Roles that the slot `CHEST` may have."""
+SHOULDERS = ("left_upper_arm", "right_upper_arm")
+"""Roles of the last slots."""
 ROTATION_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
 MAX_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -64,10 +66,10 @@ TRACK = np.dtype(
         *(("heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
         *(("feet", "f8", (2, 3)), ("step_starts", "f8", (2, 3)), ("step_fractions", "f8", 2)),
         *(("goals", "f8", (SLOTS, 3)), ("velocities", "f8", (SLOTS, 3)), ("gaps", "f8", (SLOTS, 3))),
-        *(("seen", "f8", SLOTS), ("orientations", "f8", (6, 4)), ("orientation_gaps", "f8", (6, 4))),
-        *(("orientations_seen", "f8", 6), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
+        *(("seen", "f8", SLOTS), ("orientations", "f8", (SLOTS, 4)), ("orientation_gaps", "f8", (SLOTS, 4))),
+        *(("orientations_seen", "f8", SLOTS), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
         *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
-        ("sample_orientations", "f8", (PAST_SAMPLES, ORIENTATIONS, 4)),
+        ("sample_orientations", "f8", (PAST_SAMPLES, SLOTS, 4)),
         *(("limb_rotations", "f8", (4, 3, 4)), ("behind", "i8", 4)),
         *(("known", "i8"), ("said", "f8", SAID), ("said_gaps", "f8", SAID), ("said_since", "f8")),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
@@ -136,7 +138,10 @@ class Figure(NamedTuple):
     settings: Records
     """(1,) of `SETTINGS`."""
     tracked: Ints
-    """(2, 11) the column of the given points that belongs to a slot, or -1; the slot's joint, or -1."""
+    """(3, 13) the column of the given points that belongs to a slot, the slot's joint, and that which has its
+    orientation; -1: none."""
+    neutrals: Floats
+    """(13, 4) the orientations of the last ones in the neutral pose."""
     sources: Ints
     """(K,) for every driven orientation of the body, the row of `Rows.trunk` that it takes."""
     splits: Ints
@@ -159,11 +164,11 @@ class Rows(NamedTuple):
     points: Floats
     """(N, M, 3) [m] as given."""
     marker_orientations: Floats
-    """(N, 6, 4) canonical orientations of the six in the world, NaN where unknown; or no rows."""
+    """(N, 13, 4) canonical orientations of the slots in the world, NaN where unknown; or no rows."""
     goals: Floats
-    """(N, 11, 3) [m] targets of the slots: given, bridged or estimated; NaN where unknown; scratch."""
+    """(N, 13, 3) [m] targets of the slots: given, bridged or estimated; NaN where unknown; scratch."""
     target_orientations: Floats
-    """(N, 6, 4) target orientations, NaN where there is none; scratch; or no rows."""
+    """(N, 13, 4) target orientations, NaN where there is none; scratch; or no rows."""
     orientations: Floats
     """(N, K, 4) canonical, of everything that is driven; scratch."""
     trunk: Floats
@@ -181,7 +186,7 @@ class Rows(NamedTuple):
     residual: Floats
     """(N, M) [m]."""
     missing: Floats
-    """(N, 6) [rad] between target orientations and the body's; NaN where there was none; or no rows."""
+    """(N, 13) [rad] between target orientations and the body's; NaN where there was none; or no rows."""
     status: Ints
     """(N,)."""
     heading: Floats
@@ -193,7 +198,7 @@ class Rows(NamedTuple):
     guess: Floats
     """(N, 4, 7) a prior's guess: positions of elbows and knees [m], orientations of hands and feet; or no rows."""
     known: Ints
-    """(N,) bits: of the slots whose points are given, neither bridged nor estimated; from bit `SLOTS` on of the six
+    """(N,) bits: of the slots whose points are given, neither bridged nor estimated; from bit `SLOTS` on of those
     whose orientations are."""
     work: Floats
     """(T, W) scratch of a prior, a row a track."""
@@ -251,8 +256,10 @@ def pack_figure(
     """Return the figure of a body whose `markers` are tracked; arguments as for `SequentialIK`."""
     packed = body.packed if isinstance(limits, str) and limits == "body" else PackedBody(body, limits)
     chest = next((role for role in markers if role in CHESTS), "")
-    roles = (*MARKERS, *BETWEEN, chest)
+    roles = (*MARKERS, *BETWEEN, chest, *SHOULDERS)
     columns = [markers.index(role) if role in markers else -1 for role in roles]
+    joints = [body.roles.get(role, -1) for role in roles]
+    oriented = [body.segments[role][-1] if role in body.segments else j for role, j in zip(roles, joints, strict=True)]
     splits, links, groups, volumes, own = _volumes(body, scene, elbows_out)
     around = np.zeros(0, OBSTACLE) if scene is None else np.array(scene.packed)
     floors = around[(around["kind"] == PLANE) & (around["ey"] > 0.99)]
@@ -279,7 +286,8 @@ def pack_figure(
         soles=packed.soles,
         stance=packed.stance,
         settings=row,
-        tracked=np.array([columns, [body.roles.get(role, -1) for role in roles]]),
+        tracked=np.array([columns, joints, oriented]),
+        neutrals=np.array([IDENTITY if j < 0 else body.neutral_orientation(j) for j in oriented]),
         sources=_sources(body),
         splits=splits,
         links=links,
@@ -426,7 +434,7 @@ def distance_to(at: Vec3, point: Vec3) -> float:
 
 @kernel
 def knows(i: int, rows: Rows, slot: int) -> bool:
-    """Return whether one of the six has a target orientation."""
+    """Return whether a slot has a target orientation."""
     return rows.target_orientations.shape[0] > 0 and math.isfinite(rows.target_orientations[i, slot, 0])
 
 
@@ -438,7 +446,7 @@ def given(i: int, rows: Rows, slot: int) -> bool:
 
 @kernel
 def given_orientation(i: int, rows: Rows, slot: int) -> bool:
-    """Return whether the orientation of one of the six is given, not bridged."""
+    """Return whether the orientation of a slot is given, not bridged."""
     return bool((rows.known[i] >> (SLOTS + slot)) & 1)
 
 

@@ -36,8 +36,6 @@ from .mirrors import (
 from .packed import Figure, stretched_spine
 from .prior_kernels import HIDDEN, INPUT, LEARNED_SPINE, OUTPUT, Network
 from .prior_layout import ANSWERS, BODY, FEATURES, PROPORTIONS, answer_groups, feature_groups
-from .six_kernels import SIX_INPUT
-from .six_positions import SixPositions
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -53,7 +51,6 @@ _NETWORK = {
     "deviation": ("<f8", 1),
     "origin": ("U", 0),
 }
-_SIX = {"six_sizes": ("<i8", 1), "six_weights": ("<f2", 1), "six_mean": ("<f8", 1), "six_deviation": ("<f8", 1)}
 
 
 class Prior:
@@ -62,10 +59,9 @@ class Prior:
     Args:
         sizes: of the network, as `Network.sizes` has them.
         weights: (W,) as `Network.weights` has them, with biases before each layer.
-        centre: (262,) what features are counted from where they are known.
-        deviation: (262,) root mean squares of the symmetric parts of the features, then of the antisymmetric ones.
+        centre: (353,) what features are counted from where they are known.
+        deviation: (353,) root mean squares of the symmetric parts of the features, then of the antisymmetric ones.
         origin: where it comes from: data, its hash, seed, script.
-        six: a network for exactly six positions, or None.
     """
 
     def __init__(
@@ -75,9 +71,7 @@ class Prior:
         centre: Any,
         deviation: Any,
         origin: dict[str, str] | None = None,
-        six: SixPositions | None = None,
     ) -> None:
-        self._six = six
         self._sizes = np.array(sizes, dtype=np.int64)
         self._weights: NDArray[np.float32] = np.array(weights, dtype=np.float32)
         self._centre, self._deviation = np.array(centre, dtype=np.float64), np.array(deviation, dtype=np.float64)
@@ -116,16 +110,15 @@ class Prior:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Prior:
         """Read a file that `save` wrote."""
-        found = read_archive(path, {**_NETWORK, **_SIX}, MOST_BYTES)
-        for name in (*_NETWORK, *(_SIX if "six_sizes" in found else ())):
+        found = read_archive(path, _NETWORK, MOST_BYTES)
+        for name in _NETWORK:
             if name not in found:
                 raise FormatError(path, "is missing", name)
         try:
             origin = json.loads(str(found["origin"]))
             if not isinstance(origin, dict) or not all(isinstance(v, str) for v in origin.values()):
                 raise FormatError(path, "is not a table of texts", "origin")
-            six = SixPositions(*(found[name] for name in _SIX)) if "six_sizes" in found else None
-            return Prior(found["sizes"], found["weights"], found["centre"], found["deviation"], origin, six)
+            return Prior(found["sizes"], found["weights"], found["centre"], found["deviation"], origin)
         except (ValueError, PosableError, RecursionError) as error:
             raise FormatError(path, str(error)) from None
 
@@ -139,7 +132,6 @@ class Prior:
                 "centre": self._centre,
                 "deviation": self._deviation,
                 "origin": np.array(json.dumps(self.origin)),
-                **({} if self._six is None else self._six.members()),
             },
         )
 
@@ -155,8 +147,7 @@ class Prior:
         spine = records(LEARNED_SPINE, np.column_stack([low, high, fraction]))
         spine["straight"] = stretched_spine(figure.spine, figure.settings["max_stretch"][0])
         inputs = np.delete(self._inputs, always)
-        six = _no_six() if self._six is None else self._six.network(body)
-        return Network(layers, weights, biases, inputs, self._outputs, self._centre, spine, *six)
+        return Network(layers, weights, biases, inputs, self._outputs, self._centre, spine)
 
     def _summed(self, usual: Floats) -> tuple[NDArray[np.float32], Floats]:
         """Return (`Network.weights`, `Network.biases`) for values of the proportions, the last rows of s."""
@@ -186,20 +177,14 @@ class Prior:
     @property
     def scratch(self) -> int:
         """The numbers of scratch that a track needs."""
-        return HIDDEN + max(2 * int(self._sizes[2:-2].sum()), 0 if self._six is None else self._six.scratch)
+        return HIDDEN + 2 * int(self._sizes[2:-2].sum())
 
 
 def no_network() -> Network:
     """Return the network of no prior."""
     sizes, weights, none = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0)
     both = np.zeros(0, INPUT), np.zeros(0, OUTPUT)
-    return Network(sizes, weights, none, *both, none, np.zeros(0, LEARNED_SPINE), *_no_six())
-
-
-def _no_six() -> tuple[Any, ...]:
-    """Return the fields of `Network` from `six_sizes` on, without such a network."""
-    records_of = np.zeros(0, SIX_INPUT), np.zeros(0, OUTPUT)
-    return np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros((0, 5)), *records_of
+    return Network(sizes, weights, none, *both, none, np.zeros(0, LEARNED_SPINE))
 
 
 def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:

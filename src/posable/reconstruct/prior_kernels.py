@@ -24,11 +24,12 @@ from ..math.quaternion import rotate
 from ..math.vector import add, any_perpendicular, cross, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, vec_at
 from .packed import (
+    CHEST,
     HEAD,
     HIPS,
     LEFT_FOOT,
     LEFT_HAND,
-    ORIENTATIONS,
+    LEFT_SHOULDER,
     PAST_SAMPLES,
     RIGHT_FOOT,
     SLOTS,
@@ -59,11 +60,17 @@ from .prior_layout import BODY as CHANGING
 SAMPLED = 1.0 / 120.0  # [s]: the interval at which the past is sampled
 MOST_AWAY = 5.0  # deviations: features further from the mean are clamped to this
 FRACTION = 0.7071  # of a unit and of its twin in their sum and difference
-PAIR_WEIGHTS = (1.0, 2.0, 1.0, 1.0)  # of hands, feet, elbows and knees in the frame's X, by how far apart they are
-HEAD_WEIGHT, FOOT_WEIGHT, BEFORE_WEIGHT = 1.0, 0.3, 0.05  # of their own X; of the pelvis' X before
+PAIR_WEIGHTS = (
+    1.0,
+    2.0,
+    1.0,
+    1.0,
+    4.0,
+)  # of hands, feet, elbows, knees and shoulders in the frame's X, by how far apart they are
+HEAD_WEIGHT, FOOT_WEIGHT, CHEST_WEIGHT, BEFORE_WEIGHT = 1.0, 0.3, 2.0, 0.02  # of their own X; of the pelvis' X before
 
 # First columns of the parts of a row of scratch:
-FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 264, 528, 608, 680, 712
+FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 360, 720, 800, 872, 904
 
 Weights: TypeAlias = NDArray[np.float32]
 
@@ -94,14 +101,6 @@ class Network(NamedTuple):
     """(`prior_layout.FEATURES`,) what features are counted from where they are known."""
     spine: Records
     """(S,) of `LEARNED_SPINE`."""
-    six_sizes: Ints
-    """The same of the network for six positions alone (`six_kernels`); none if there is none."""
-    six_weights: Weights
-    six_biases: Floats
-    """(2, ...); in the second row also the sum of a past in which nothing moved."""
-    six_inputs: Records
-    """(s + a,) of `SIX_INPUT`."""
-    six_outputs: Records
 
 
 @kernel
@@ -118,7 +117,7 @@ def store_past(i: int, t: int, memory: Records, rows: Rows) -> None:
     for k in range(SLOTS):
         for c in range(3):
             state["sample_points"][newest, k, c] = rows.goals[i, k, c]
-    for k in range(ORIENTATIONS):
+    for k in range(SLOTS):
         state["sample_orientations"][newest, k, 0] = math.nan
         if rows.target_orientations.shape[0] > 0:
             for c in range(4):
@@ -146,15 +145,16 @@ def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Ve
         if norm(y) < 0.5:
             y = (0.0, 1.0, 0.0)
     x, size = scale(before, BEFORE_WEIGHT), 1.0 / figure.stance[0]["joint_height"]
-    for pair in range(4):
-        left = LEFT_HAND + 2 * pair
+    for pair in range(5):
+        left = LEFT_HAND + 2 * pair if pair < 4 else LEFT_SHOULDER
         if given(i, rows, left) and given(i, rows, left + 1):
             apart = sub(vec_at(rows.goals, i, left), vec_at(rows.goals, i, left + 1))
             x = add(x, scale(apart, PAIR_WEIGHTS[pair] * size))
-    for k in range(HEAD, ORIENTATIONS):
-        if (k == HEAD or k >= LEFT_FOOT) and given_orientation(i, rows, k):
+    for k in range(HEAD, SLOTS):
+        weight = HEAD_WEIGHT if k == HEAD else CHEST_WEIGHT if k == CHEST else FOOT_WEIGHT
+        if k in (HEAD, CHEST, LEFT_FOOT, RIGHT_FOOT) and given_orientation(i, rows, k):
             own = rotate(quat_at(rows.target_orientations, i, k), (1.0, 0.0, 0.0))
-            x = add(x, scale(own, HEAD_WEIGHT if k == HEAD else FOOT_WEIGHT))
+            x = add(x, scale(own, weight))
     x = reject(x, y)
     if norm(x) < 1e-6:
         x = reject((1.0, 0.0, 0.0), y)  # facing +Z
@@ -186,7 +186,7 @@ def write_features(
         if given(i, rows, k):
             work[FEATURES + KNOWN + k] = 1.0
             put_local(net, work, POSITIONS + 3 * k, x, y, sub(vec_at(rows.goals, i, k), origin), size)
-    for k in range(ORIENTATIONS):
+    for k in range(SLOTS):
         if given_orientation(i, rows, k):
             q = quat_at(rows.target_orientations, i, k)
             work[FEATURES + ORIENTED + k] = 1.0
@@ -235,7 +235,7 @@ def write_paths(
                     path = sub(was, now) if math.isfinite(was[0]) else path
                 put_local(net, work, PATHS + 3 * (POINTS * lag + k), x, y, path, size)
         if lag == ORIENTATION_LAG:
-            for k in range(ORIENTATIONS):
+            for k in range(SLOTS):
                 if given_orientation(i, rows, k):
                     for axis in range(2):
                         along = (1.0, 0.0, 0.0) if axis == 0 else (0.0, 1.0, 0.0)

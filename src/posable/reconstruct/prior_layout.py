@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 POINTS = 13
-"""`packed.SLOTS` (hips, head, hands, feet, elbows, knees, chest), then the shoulders: left before right."""
-ORIENTATIONS = 6
-"""Parts whose orientation it reads: hips, head, hands, feet."""
+"""`packed.SLOTS`: hips, head, hands, feet, elbows, knees, chest, shoulders; left before right."""
 LAGS = (0.1, 0.2, 0.5)  # [s]: of the points' paths
 ORIENTATION_LAG = 1  # which of them the orientations' path has
 PROPORTIONS = 9
@@ -18,11 +16,11 @@ KNOWN = 0  # first numbers of its parts: whether each point is known
 POSITIONS = KNOWN + POINTS  # from the origin, in heights
 PATHS = POSITIONS + 3 * POINTS  # where they were at each lag, from where they are now
 ORIENTED = PATHS + 3 * POINTS * len(LAGS)  # whether each orientation is known
-LEFTS = ORIENTED + ORIENTATIONS  # X of each part
-UPS = LEFTS + 3 * ORIENTATIONS  # Y
-LEFT_PATHS = UPS + 3 * ORIENTATIONS
-UP_PATHS = LEFT_PATHS + 3 * ORIENTATIONS
-UP = UP_PATHS + 3 * ORIENTATIONS  # the world's
+LEFTS = ORIENTED + POINTS  # X of each part
+UPS = LEFTS + 3 * POINTS  # Y
+LEFT_PATHS = UPS + 3 * POINTS
+UP_PATHS = LEFT_PATHS + 3 * POINTS
+UP = UP_PATHS + 3 * POINTS  # the world's
 HEIGHTS = UP + 3  # of hips and head above the floor
 CHORD = HEIGHTS + 2  # ten times how much longer it is than in the neutral pose
 BODY = CHORD + 1  # proportions
@@ -44,9 +42,9 @@ Group = tuple[Sequence[int], tuple[float, ...]]
 def feature_groups() -> list[Group]:
     """Return (order of the mirrored vectors, signs of their components) for the features, in their order."""
     positions: list[Group] = [(SIDES, POLAR)] * (1 + len(LAGS))
-    orientations: list[Group] = [(SIDES[:ORIENTATIONS], AXIAL), (SIDES[:ORIENTATIONS], POLAR)] * 2
+    orientations: list[Group] = [(SIDES, AXIAL), (SIDES, POLAR)] * 2
     rest: list[Group] = [((0,), POLAR), (range(BODY - HEIGHTS + PROPORTIONS), EVEN)]
-    return [(SIDES, EVEN), *positions, (SIDES[:ORIENTATIONS], EVEN), *orientations, *rest]
+    return [(SIDES, EVEN), *positions, (SIDES, EVEN), *orientations, *rest]
 
 
 def answer_groups() -> list[Group]:

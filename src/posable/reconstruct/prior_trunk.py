@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
+from ..compute.extent import vec_in_extent
 from ..compute.types import Floats, Quat, Records, Vec3
-from ..math.quaternion import axis_angle, between, exp, log, mul, rotate, slerp
+from ..math.quaternion import between, exp, log, mul, rotate, slerp
 from ..math.vector import add, cross, dot, lerp, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
 from .packed import (
@@ -32,16 +33,10 @@ from .packed import (
     vec_of,
 )
 from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, frame_of_known, predicted, write_features
-from .prior_layout import ANSWERS, AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
-from .six_kernels import evaluate_six, read_past, write_six_features
-from .spine import about_y, bend_to, clamp_spine, finish_trunk, pelvis_frame, place_spine
+from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
+from .spine import about_y, bend_to, clamp_spine, finish_trunk, place_spine
 from .track_state import RETURN, left_of
 
-# Chosen on the clips that docs/reconstruct.md measures, since there are no others: SETTLED, FIRST, MOST_TILT.
-SETTLE = 4  # passes at most in a frame that has none before it
-SETTLED = 0.01  # [rad]: a pass that rotates the pelvis by less is the last one
-FIRST, FURTHEST = 1.24, 4.0  # how many times a pass's rotation the pelvis rotates by: after the first one; at most
-SIX_ALONE, SIX_ERROR = 0b111111, -9.0  # `Rows.known`; its errors are not learned: it is followed at once
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times the network's bend a spine is bent by at most
 IN_REACH = 1.0 - 1e-6  # of a leg: a foot at all of it might be missed by rounding
@@ -51,7 +46,8 @@ LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer 
 FOLLOW = 0.2  # [s] in which what was lost follows the network by 1 - 1/e
 FASTEST = 3.0  # [joint heights a second] of points that are estimated
 PULLS, FITS = 8, 3  # steps of estimated hips towards feet; times that the spine follows
-SLOW, SURE = 1.2, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
+SLOW, SURE = 3.0, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
+QUICK = 2.0  # [heights/s], [rad/s]: what is followed at that rate is followed in half of it
 ROTATED = 6  # joints of the spine above the hips that it knows
 WORLD = ((AXES, 2), (MIDS, 4), (TO_HEAD, 5))
 """First numbers and count of the vectors that the network says in the frame."""
@@ -78,14 +74,11 @@ def predict_trunk(
     pelvis). One of hips and head is known. `before` is X of the pelvis in the last frame.
     """
     work = rows.work[t]
-    if rows.known[i] == SIX_ALONE and net.six_sizes.shape[0] > 0:
-        x, y = ask_six(i, t, net, figure, memory, before, rows, work)
-    else:
-        x, y = frame_of_known(i, figure, rows, before)
-        write_features(i, t, net, figure, memory, rows, x, y, work)
-        evaluate(net, work)
+    x, y = frame_of_known(i, figure, rows, before)
+    write_features(i, t, net, figure, memory, rows, x, y, work)
+    evaluate(net, work)
     if memory.shape[0] > 0 and dt > 0.0:
-        ease_changes(i, t, x, y, memory, dt, rows, work)
+        ease_changes(i, t, figure, x, y, memory, dt, rows, work)
     chain_bends(work)
     complete_trunk(i, t, figure, memory, dt, rows, x, y, work)
     for _ in range(FITS):
@@ -102,51 +95,9 @@ def predict_trunk(
 
 
 @kernel
-def ask_six(
-    i: int, t: int, net: Network, figure: Figure, memory: Records, before: Vec3, rows: Rows, work: Floats
-) -> tuple[Vec3, Vec3]:
-    """Evaluate the network for six positions; return the frame (X, Y) of what it says.
-
-    Its X is that of the last frame; where there is none, it starts from plain Sequential IK and is searched.
-    """
-    _, x, y = pelvis_frame(i, rows, (1.0, 1.0, 0.0), before, math.inf)
-    still = not read_past(i, t, memory, rows, work)
-    passes = SETTLE
-    if norm(before) > 0.5 and norm(reject(before, y)) > 1e-6:
-        x, passes = unit(reject(before, y)), 1
-    rotated, step = 0.0, 0.0
-    for k in range(passes):
-        x = unit(reject(x, y))
-        write_six_features(figure, x, y, work)
-        evaluate_six(net, still, work)
-        if k + 1 == passes:
-            break
-        chain_bends(work)
-        orient_trunk(i, net, figure, rows, x, y, work)
-        side = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
-        rotation = math.atan2(dot(cross(x, side), y), dot(x, side))
-        if abs(rotation) < SETTLED:
-            break
-        step = rotation * (FIRST if k == 0 else further(step, rotated - rotation))
-        x, rotated = rotate(axis_angle(y, step), x), rotation
-    for k in range(TO_HEAD, ANSWERS):
-        work[PREDICTED + k] = 0.0
-    work[PREDICTED + ERRORS] = SIX_ERROR
-    return x, y
-
-
-@kernel
-def further(step: float, gained: float) -> float:
-    """Return how many times a pass's rotation the pelvis has to rotate by, where a step [rad] lowered that rotation by
-    `gained` [rad]: the secant method.
-    """
-    if step * gained <= 0.0:
-        return 1.0
-    return min(step / gained, FURTHEST)
-
-
-@kernel
-def ease_changes(i: int, t: int, x: Vec3, y: Vec3, memory: Records, dt: float, rows: Rows, work: Floats) -> None:
+def ease_changes(
+    i: int, t: int, figure: Figure, x: Vec3, y: Vec3, memory: Records, dt: float, rows: Rows, work: Floats
+) -> None:
     """Where what is known has changed, go over from what the network said before, so that nothing jumps; and follow
     what it says the more slowly the larger the errors are that it expects.
     """
@@ -169,11 +120,30 @@ def ease_changes(i: int, t: int, x: Vec3, y: Vec3, memory: Records, dt: float, r
         for k in range(SAID):
             work[PREDICTED + k] += left * gaps[k]
     if not first and error > SURE:
-        slow = math.exp(-dt / (SLOW * (error - SURE)))
-        for k in range(SAID):
-            work[PREDICTED + k] += slow * (said[k] - work[PREDICTED + k])
+        follow_calmly(said, SLOW * (error - SURE), dt, QUICK if sees_trunk(i, figure, rows) else math.inf, work)
     to_world((x[0], y[0], z[0]), (x[1], y[1], z[1]), work)
     store_said(x, y, said, work)
+
+
+@kernel
+def sees_trunk(i: int, figure: Figure, rows: Rows) -> bool:
+    """Return whether the hips or the head are seen in row i: what the body itself holds on to shows no motion."""
+    for k in range(HEAD + 1):
+        if figure.tracked[0, k] >= 0 and vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
+            return True
+    return False
+
+
+@kernel
+def follow_calmly(said: Floats, seconds: float, dt: float, quick: float, work: Floats) -> None:
+    """Let each vector follow what the network says of it within so many seconds, in half of that at a rate `quick`."""
+    for n in range(SAID // 3):
+        at = PREDICTED + 3 * n
+        before = (said[3 * n], said[3 * n + 1], said[3 * n + 2])
+        now = (work[at], work[at + 1], work[at + 2])
+        rate = norm(sub(now, before)) / (quick * dt)
+        now = lerp(now, before, math.exp(-dt * (1.0 + rate) / seconds))
+        work[at], work[at + 1], work[at + 2] = now[0], now[1], now[2]
 
 
 @kernel

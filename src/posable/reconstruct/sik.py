@@ -17,7 +17,20 @@ from ..compute.types import ArrayLike, Floats, Records, floats
 from ..skeleton import Motion, Pose
 from .filtering import FootLock, OneEuro, checked_smoothing, smoothed, smoothed_orientations, unit_or_nan
 from .kernels import reconstruct_rows
-from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, RESULTS, Rows, empty_rows, new_state, pack_figure
+from .packed import (
+    BETWEEN,
+    CHEST,
+    CHESTS,
+    MAX_JOINTS,
+    NO_STATE,
+    RESULTS,
+    SHOULDERS,
+    SLOTS,
+    Rows,
+    empty_rows,
+    new_state,
+    pack_figure,
+)
 from .prior import Prior, no_network, prior_of
 from .solutions import NO_ERRORS, ReconstructMotionSolution, ReconstructSolution, motion_solution
 
@@ -29,10 +42,11 @@ if TYPE_CHECKING:
 BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
 BLOCK_ON_GPU = 1 << 17  # rows a call of the kernel there: 3.4 GB of scratch with a prior
 TRACK_BLOCK = 4096  # frames a call of the kernel of one track
-TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
+TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS, *SHOULDERS)
 """Parts that may be tracked."""
-ORIENTED = MARKERS
+ORIENTED = TRACKABLE
 """Parts whose orientations may be tracked, too."""
+_SLOTS = {role: k for k, role in enumerate((*MARKERS, *BETWEEN, CHESTS[0], *SHOULDERS))} | {CHESTS[1]: CHEST}
 
 Orientations = Mapping[str, ArrayLike]
 
@@ -49,7 +63,8 @@ class SequentialIK:
             head, hands and feet are that are not tracked; the points are met all the same.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         markers: the tracked parts in the order of the points, default `MARKERS`: any of those six, of elbows and knees
-            ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. Those
+            ("left_lower_arm", "left_lower_leg", ...), "chest" or "upper_chest", and shoulders
+            ("left_upper_arm", "right_upper_arm"); at least the hips or the head. Those
             of the six that are not among them are estimated, by the prior or without one simply
             (`posable.reconstruct.untracked`).
         scene: obstacles that arms and legs keep out of, without meshes, taken as they are now; default none. Hands and
@@ -90,6 +105,7 @@ class SequentialIK:
         self.body = body
         self.markers: tuple[str, ...] = _checked_markers(body, markers)
         """The tracked parts, in the order of the points."""
+        self._oriented = _oriented(body, self.markers)
         self._figure = pack_figure(
             body,
             limits,
@@ -114,8 +130,8 @@ class SequentialIK:
         Args:
             points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is not finite, or
                 beyond the extent (`posable.compute.extent`), is INVALID and has the neutral pose.
-            orientations: role to (..., 4), of any of `MARKERS`: the part's canonical orientation in the world, the
-                identity in the neutral pose (standing, facing +Z, arms hanging, palms in). NaN: not known.
+            orientations: role to (..., 4), of any part that may be a marker: its canonical orientation in the world,
+                the identity in the neutral pose (standing, facing +Z, arms hanging, palms in). NaN: not known.
         """
         given = self._checked(points)
         on_gpu = isinstance(given, GpuArray)
@@ -139,7 +155,7 @@ class SequentialIK:
         try:
             rows = self._spare.pop()
         except IndexError:
-            rows = self._rows(np.empty((1, *points.shape)), np.empty((0, 6, 4)))
+            rows = self._rows(np.empty((1, *points.shape)), np.empty((0, SLOTS, 4)))
         rows.points[0] = points
         self._reconstruct(1, rows)
         solution = one_solution(rows, points)
@@ -236,22 +252,22 @@ class SequentialIK:
         return floats(points, "points", len(self.markers), 3, hint=self._order)
 
     def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...], like: Any = None) -> Floats:
-        """Return orientations (N, 6, 4), NaN where unknown; or no rows. On a GPU where the array `like` is on one."""
+        """Return orientations (N, 13, 4), NaN where unknown; or no rows. On a GPU where the array `like` is on one."""
         if not orientations:
-            return np.empty((0, 6, 4))
+            return np.empty((0, SLOTS, 4))
         if isinstance(like, GpuArray):
-            return _orientations_on_gpu(orientations, shape, like)  # type: ignore[no-any-return]
-        return self._put_orientations(orientations, np.empty((*shape, 6, 4))).reshape(-1, 6, 4)
+            return _orientations_on_gpu(orientations, self._oriented, shape, like)  # type: ignore[no-any-return]
+        return self._put_orientations(orientations, np.empty((*shape, SLOTS, 4))).reshape(-1, SLOTS, 4)
 
     def _put_orientations(self, orientations: Orientations, out: Floats) -> Floats:
-        """Fill in orientations (..., 6, 4), NaN where unknown."""
+        """Fill in orientations (..., 13, 4), NaN where unknown."""
         out.fill(np.nan)
         for role, rotation in orientations.items():
-            if role not in ORIENTED:
-                raise UnknownNameError("part whose orientation is taken", role, ORIENTED)
+            if role not in self._oriented:
+                raise UnknownNameError("part whose orientation is taken", role, self._oriented)
             q = floats(rotation, f"orientations of {role!r}")
             try:
-                out[..., MARKERS.index(role), :] = q
+                out[..., _SLOTS[role], :] = q
             except ValueError:
                 raise ShapeError(
                     f"orientations of {role!r} have shape {q.shape}; expected {(*out.shape[:-2], 4)} for these points"
@@ -272,8 +288,8 @@ class SequentialIK:
         pose = Pose(unwrapped(translation), unwrapped(rotations))
         errors = {}
         if orientations:
-            angles = joined("missing").reshape(*shape, 6)
-            errors = {role: unwrapped(angles[..., MARKERS.index(role)]) for role in orientations}
+            angles = joined("missing").reshape(*shape, SLOTS)
+            errors = {role: unwrapped(angles[..., _SLOTS[role]]) for role in orientations}
         points = unwrapped(joined("points").reshape(*shape, count, 3))
         return ReconstructSolution(pose, joined("status"), joined("residual"), points, errors)
 
@@ -287,8 +303,8 @@ class ReconstructStream:
         self.solver, self.fps = solver, float(fps)
         time_step(None, self.fps)
         points = np.empty((1, len(solver.markers), 3))
-        self._plain = solver._rows(points, np.empty((0, 6, 4)))
-        self._with_orientations = solver._rows(points, np.empty((1, 6, 4)))
+        self._plain = solver._rows(points, np.empty((0, SLOTS, 4)))
+        self._with_orientations = solver._rows(points, np.empty((1, SLOTS, 4)))
         seconds = checked_smoothing(smoothing)
         self._smooth = None if seconds is None else OneEuro(seconds, solver.body.joint_height)
         self._smooth_orientations = None if seconds is None else OneEuro(seconds, 1.0, quaternions=True)
@@ -329,17 +345,20 @@ class ReconstructStream:
                 rows.marker_orientations[:] = self._smooth_orientations.step(unit_or_nan(rotations), step)
             rows.missing[:] = np.nan
         self.solver._reconstruct(1, rows, self._memory, step)
-        errors = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
+        errors = {role: rows.missing[0, _SLOTS[role]] for role in orientations or ()}
         return one_solution(rows, rows.points[0].copy(), errors)
 
 
-def _orientations_on_gpu(orientations: Orientations, shape: tuple[int, ...], like: Any) -> Any:
-    """Return orientations (N, 6, 4) where the array `like` is, NaN where unknown."""
+def _orientations_on_gpu(
+    orientations: Orientations, allowed: tuple[str, ...], shape: tuple[int, ...], like: Any
+) -> Any:
+    """Return orientations (N, 13, 4) where the array `like` is, NaN where unknown."""
     for role in orientations:
-        if role not in ORIENTED:
-            raise UnknownNameError("part whose orientation is taken", role, ORIENTED)
-    columns = []
-    for role in MARKERS:
+        if role not in allowed:
+            raise UnknownNameError("part whose orientation is taken", role, allowed)
+    given, columns = {_SLOTS[role]: role for role in orientations}, []
+    for slot in range(SLOTS):
+        role = given.get(slot, "")
         q = floats(orientations.get(role, np.full(4, np.nan)), f"orientations of {role!r}", 4)
         try:
             columns.append(np.broadcast_to(like_array(q, like), (*shape, 4)))
@@ -347,7 +366,7 @@ def _orientations_on_gpu(orientations: Orientations, shape: tuple[int, ...], lik
             raise ShapeError(
                 f"orientations of {role!r} have shape {q.shape}; expected {(*shape, 4)} for these points"
             ) from None
-    return contiguous(np.stack(columns, -2).reshape(-1, 6, 4))
+    return contiguous(np.stack(columns, -2).reshape(-1, SLOTS, 4))
 
 
 def one_solution(
@@ -374,6 +393,13 @@ def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:
 def results(rows: Rows) -> Rows:
     """Return rows without their scratch, whose memory is given back."""
     return Rows(*(each if name in RESULTS else None for name, each in zip(Rows._fields, rows, strict=True)))  # type: ignore[arg-type]
+
+
+def _oriented(body: Humanoid, markers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parts whose orientations are taken: of the chests the one that is tracked, else that carries arms."""
+    tracked = set(CHESTS) & set(markers)
+    chests = tracked or {role for role in CHESTS if body.roles.get(role, -1) == list(body.spine)[body.chest]}
+    return tuple(role for role in TRACKABLE if role in body.roles and (role not in CHESTS or role in chests))
 
 
 def _blocks(rows: Rows) -> list[Rows]:

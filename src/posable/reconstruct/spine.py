@@ -18,7 +18,7 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..limits.kernels import allowed, clamp
-from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, slerp, twist_angle
+from ..math.quaternion import axis_angle, between, conj, exp, log, mul, rotate, rotate_inverse, slerp, twist_angle
 from ..math.vector import add, any_perpendicular, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
 from .packed import (
@@ -27,6 +27,7 @@ from .packed import (
     HIPS,
     LEFT_FOOT,
     LEFT_HAND,
+    LEFT_SHOULDER,
     RIGHT_FOOT,
     RIGHT_HAND,
     Figure,
@@ -210,8 +211,10 @@ def finish_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
     for k in range(1, chest + 1):
         joint = next_joint(i, figure, rows, k, joint)
     for side in range(2):
-        wrist = vec_at(goals, i, LEFT_HAND + side)
-        if math.isfinite(wrist[0]):
+        wrist, shoulder = vec_at(goals, i, LEFT_HAND + side), vec_at(goals, i, LEFT_SHOULDER + side)
+        if math.isfinite(shoulder[0]):
+            set_quat(out, i, count + side, clavicle_to(figure, side, carrier, joint, shoulder))
+        elif math.isfinite(wrist[0]):
             set_quat(out, i, count + side, clavicle(figure, side, carrier, joint, wrist))
         else:
             set_quat(out, i, count + side, carrier)
@@ -405,9 +408,34 @@ def rotate_head(i: int, figure: Figure, rows: Rows, head: Quat) -> None:
 
 
 @kernel
+def clavicle_to(figure: Figure, side: int, carrier: Quat, chest: Vec3, shoulder: Vec3) -> Quat:
+    """Return a clavicle rotated towards a shoulder that is known, by the smallest rotation inside its limits."""
+    stance = figure.stance[0]
+    b = rotate(carrier, vec_of(stance["clavicles_to_arms"], side))
+    goal = sub(shoulder, add(chest, rotate(carrier, vec_of(stance["chest_to_clavicles"], side))))
+    if norm(b) < 1e-9 or norm(goal) < 1e-9:
+        return carrier
+    rotation = log(between(unit(b), unit(goal)))
+    rotation = scale(rotation, min(1.0, MAX_CLAVICLE / max(norm(rotation), 1e-12)))
+    return inside_clavicle(figure, side, carrier, exp(rotation))
+
+
+@kernel
+def inside_clavicle(figure: Figure, side: int, carrier: Quat, rotation: Quat) -> Quat:
+    """Return a clavicle rotated against its carrier, inside its limits."""
+    row = figure.settings[0]["clavicle_limits"][side]
+    if row < 0:
+        return mul(rotation, carrier)
+    local = mul(mul(conj(carrier), rotation), carrier)
+    if not allowed(figure.limits[row], figure.curves, local):
+        local = clamp(figure.limits[row], figure.curves, local)
+    return mul(carrier, local)
+
+
+@kernel
 def clavicle(figure: Figure, side: int, carrier: Quat, chest: Vec3, wrist: Vec3) -> Quat:
     """Return a clavicle rotated towards a wrist that its arm cannot reach: Algorithm 4, from neutral in every frame."""
-    stance, row = figure.stance[0], figure.settings[0]["clavicle_limits"][side]
+    stance = figure.stance[0]
     b = rotate(carrier, vec_of(stance["clavicles_to_arms"], side))
     joint = add(chest, rotate(carrier, vec_of(stance["chest_to_clavicles"], side)))
     away, reach = norm(sub(wrist, add(joint, b))), stance["arm_lengths"][side]
@@ -420,12 +448,7 @@ def clavicle(figure: Figure, side: int, carrier: Quat, chest: Vec3, wrist: Vec3)
     if norm(axis) < 1e-12 * c * d:
         return carrier
     rotation = axis_angle(unit(axis), min(max(theta2 - theta1, 0.0), MAX_CLAVICLE))
-    if row < 0:
-        return mul(rotation, carrier)
-    local = mul(mul(conj(carrier), rotation), carrier)
-    if not allowed(figure.limits[row], figure.curves, local):
-        local = clamp(figure.limits[row], figure.curves, local)
-    return mul(carrier, local)
+    return inside_clavicle(figure, side, carrier, rotation)
 
 
 @kernel

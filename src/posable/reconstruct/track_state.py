@@ -81,14 +81,16 @@ def known_bits(i: int, figure: Figure, rows: Rows) -> int:
         ):
             bits |= 1 << k
     for k in range(orientation_count(rows)):
-        if math.isfinite(rows.target_orientations[i, k, 0]):
+        if math.isfinite(rows.target_orientations[i, k, 0]) and (
+            k != CHEST or figure.settings[0]["chest"] == figure.stance[0]["chest"]
+        ):
             bits |= 1 << (SLOTS + k)
     return bits
 
 
 @kernel
 def orientation_count(rows: Rows) -> int:
-    """Return how many of the markers may have orientations: six, or none where no orientations are given."""
+    """Return how many of the slots may have orientations: all, or none where no orientations are given."""
     return rows.target_orientations.shape[1] if rows.target_orientations.shape[0] > 0 else 0
 
 
