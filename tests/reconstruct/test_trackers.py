@@ -193,9 +193,11 @@ def test_an_orientation_that_a_wrist_cannot_take_does_not_move_an_elbow_off_its_
     markers = (*ps.MARKERS, "left_lower_arm", "right_lower_arm")
     points = points_of(body, pose, markers)
     back = np.tile([0.0, 1.0, 0.0, 0.0], (len(points), 1))  # fingers up, against a forearm that hangs
-    answer = SequentialIK(body, markers=markers).solve(points, {"left_hand": back, "right_hand": back})
-    found = body.skeleton.forward(answer.pose).positions[:, [body.index(role) for role in markers[6:]]]
-    assert np.linalg.norm(found - points[:, 6:], axis=-1).max() < 0.02
+    solver = SequentialIK(body, markers=markers)
+    answer = solver.solve(points, {"left_hand": back, "right_hand": back})
+    # The trunk is guessed, so elbows are off by centimetres anyway; hands pull them no further off.
+    assert (answer.marker_errors[:, 6:] < solver.solve(points).marker_errors[:, 6:] + 0.01).all()
+    assert answer.marker_errors[:, :6].max() < 1e-6
     assert answer.marker_orientation_errors["left_hand"].max() > 1.0
 
 
