@@ -15,13 +15,11 @@ from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, mul, rotate, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub
-from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
+from ..skeleton.forward import quat_at, set_quat, vec_at
 from .packed import (
     CHEST,
     HEAD,
     HIPS,
-    LEFT_HAND,
-    ORIENTATIONS,
     SLOTS,
     Figure,
     Rows,
@@ -207,7 +205,7 @@ def store_frame(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         if figure.tracked[0, k] >= 0 and not vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
             state["seen"][k] = -1.0
     oriented = orientation_count(rows)
-    for k in range(ORIENTATIONS):
+    for k in range(SLOTS):
         if k < oriented and math.isfinite(rows.target_orientations[i, k, 0]):
             put_quat(state["orientations"], k, quat_at(rows.target_orientations, i, k))
         else:
@@ -220,8 +218,10 @@ def own_orientation(i: int, k: int, figure: Figure, rows: Rows) -> Quat:
     """Return the canonical orientation of marker k in the body of row i."""
     if k <= HEAD:
         return quat_at(rows.trunk, i, 0 if k == HIPS else figure.spine.shape[0] - 1)
-    model = figure.limbs[k - LEFT_HAND]
-    return mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
+    joint = figure.tracked[2, k]
+    if joint < 0:  # the body has no such part
+        return (1.0, 0.0, 0.0, 0.0)
+    return mul(quat_at(rows.world, i, joint), conj(quat_of(figure.neutrals, k)))
 
 
 @kernel
@@ -231,7 +231,7 @@ def settled(t: int, figure: Figure, memory: Records) -> bool:
     for k in range(SLOTS):
         if figure.tracked[0, k] >= 0 and state["seen"][k] < RETURN:
             return False
-    for k in range(ORIENTATIONS):
+    for k in range(SLOTS):
         since = state["orientations_seen"][k]
         if since != UNSEEN and since < RETURN:
             return False
