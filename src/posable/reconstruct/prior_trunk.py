@@ -22,6 +22,7 @@ from .packed import (
     LEFT_FOOT,
     LEFT_HAND,
     SAID,
+    SLOTS,
     Figure,
     Rows,
     given,
@@ -47,6 +48,7 @@ FOLLOW = 0.2  # [s] in which what was lost follows the network by 1 - 1/e
 FASTEST = 3.0  # [joint heights a second] of points that are estimated
 PULLS, FITS = 8, 3  # steps of estimated hips towards feet; times that the spine follows
 SLOW, SURE = 3.0, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
+SLOW_LOST = 1.2  # [s] the same while points are lost
 QUICK = 2.0  # [heights/s], [rad/s]: what is followed at that rate is followed in half of it
 ROTATED = 6  # joints of the spine above the hips that it knows
 WORLD = ((AXES, 2), (MIDS, 4), (TO_HEAD, 5))
@@ -120,18 +122,21 @@ def ease_changes(
         for k in range(SAID):
             work[PREDICTED + k] += left * gaps[k]
     if not first and error > SURE:
-        follow_calmly(said, SLOW * (error - SURE), dt, QUICK if sees_trunk(i, figure, rows) else math.inf, work)
+        if sees_all(i, figure, rows):
+            follow_calmly(said, SLOW * (error - SURE), dt, QUICK, work)
+        else:
+            follow_calmly(said, SLOW_LOST * (error - SURE), dt, math.inf, work)
     to_world((x[0], y[0], z[0]), (x[1], y[1], z[1]), work)
     store_said(x, y, said, work)
 
 
 @kernel
-def sees_trunk(i: int, figure: Figure, rows: Rows) -> bool:
-    """Return whether the hips or the head are seen in row i: what the body itself holds on to shows no motion."""
-    for k in range(HEAD + 1):
-        if figure.tracked[0, k] >= 0 and vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
-            return True
-    return False
+def sees_all(i: int, figure: Figure, rows: Rows) -> bool:
+    """Return whether every tracked point is seen in row i: what the body itself holds on to shows no motion."""
+    for k in range(SLOTS):
+        if figure.tracked[0, k] >= 0 and not vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
+            return False
+    return True
 
 
 @kernel
