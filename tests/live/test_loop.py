@@ -504,10 +504,10 @@ def test_a_model_without_a_persons_bones_is_refused_in_words(data_dir):
 
 def test_bodies_are_sent_at_the_rate_and_with_the_packets():
     """Packets with jitter at the rate: each sends at once. Then none: the clock goes on, half a period late."""
-    from posable.live.pace import Pace
+    from posable.live.pace import SendingPace
 
     draw = np.random.default_rng(0)
-    pace, sent, with_packet = Pace(100.0), [], 0
+    pace, sent, with_packet = SendingPace(100.0), [], 0
     arrivals = sorted(0.01 * k + draw.uniform(-0.001, 0.001) for k in range(2000))
     for now in arrivals:
         while pace.deadline() < now:
@@ -528,10 +528,10 @@ def test_bodies_are_sent_at_the_rate_and_with_the_packets():
 
 @pytest.mark.parametrize("rate", [24.0, 30.0, 59.94, 60.0, 72.0, 90.0, 120.0, 240.0, 1000.0])
 def test_never_more_bodies_than_the_rate_and_none_missing_whatever_comes(rate):
-    from posable.live.pace import Pace
+    from posable.live.pace import SendingPace
 
     draw = np.random.default_rng(1)
-    pace, sent = Pace(60.0), []
+    pace, sent = SendingPace(60.0), []
     for now in sorted(k / rate + draw.uniform(0, 0.2 / rate) for k in range(int(60 * rate))):
         while pace.deadline() < now:
             sent.append(pace.deadline())
@@ -547,10 +547,10 @@ def test_never_more_bodies_than_the_rate_and_none_missing_whatever_comes(rate):
 @pytest.mark.parametrize("rate", [59.94, 60.0, 61.0, 72.0, 120.0])
 def test_a_busy_machine_takes_no_bodies_away(rate, late):
     """Packets and the clock come late by chance, by so many seconds in the mean: the rate stays, to half a per cent."""
-    from posable.live.pace import Pace
+    from posable.live.pace import SendingPace
 
     draw = np.random.default_rng(2)
-    pace, sent, seconds = Pace(60.0), [], 60
+    pace, sent, seconds = SendingPace(60.0), [], 60
     for now in np.sort([k / rate + draw.exponential(late) for k in range(int(seconds * rate))]):
         while pace.deadline() < now:
             clock = pace.deadline() + draw.exponential(late)

@@ -131,7 +131,7 @@ def parameters(kinds: Sequence[Kind]) -> Iterator[tuple[str, bool]]:
 
 
 def run_on_gpu(batch: Batch, n: int, *arguments: Any) -> None:
-    """Run rows 0 to n - 1 of a batch where its `GpuArray`s lie, in the stream that their library works in.
+    """Run rows 0 to n - 1 of a batch where its arrays lie, in the stream that their library works in.
 
     The call returns before the work is done. Arrays of the CPU that the batch reads, a solver's model for the most
     part, are copied to the GPU once and stay there as long as they live; one that it writes to is refused. Where the

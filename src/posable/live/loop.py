@@ -27,7 +27,7 @@ from .calibrating import MOVE, STAND, Calibrating, LiveCalibration
 from .capture import CaptureReader
 from .following import BodyFrame, Follower, body_of, take_sizes
 from .notes import Notes, log
-from .pace import Pace
+from .pace import SendingPace
 from .performer import Performer
 from .recording import Replay
 from .report import Report, point_reports
@@ -115,7 +115,7 @@ class Live(Performer):
             driver = robot_driver(driver, whose, rate=rate, posture=posture, look_at=look_at)
         self.sources, self.capture = sources_of(sources)
         targets: list[Sink] = [sink_of(os.fspath(one), whose, driver) if is_path(one) else one for one in listed(sinks)]
-        pace = Pace(rate if driver is None else driver.rate, on_packets=driver is None)
+        pace = SendingPace(rate if driver is None else driver.rate, on_packets=driver is None)
         if isinstance(calibration, str | os.PathLike):
             calibration = LiveCalibration.load(calibration)
         takes = [source for source in self.sources if isinstance(source, FramesSource)]

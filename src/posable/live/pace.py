@@ -1,4 +1,4 @@
-"""`Pace`: when a body is sent: with the packet that brings its points, and by the clock where none comes.
+"""`SendingPace`: when a body is sent: with the packet that brings its points, and by the clock where none comes.
 
 A body goes out as soon as points have come, so that nothing waits for a clock; never more often than `rate`, counted
 over a while; and nearly half a period late where points fail to come, so that receivers go on at the same rate. On a
@@ -21,7 +21,7 @@ MOST_OWED = 4.0
 FASTEST = 1000.0  # [1/s]
 
 
-class Pace:
+class SendingPace:
     """Says when to send.
 
     Args:

@@ -21,7 +21,7 @@ from .following import BodyFrame, Follower
 from .intake import Intake, plain_points
 from .notes import Notes, log
 from .osc import OscError
-from .pace import Pace
+from .pace import SendingPace
 from .recording import Recorder
 from .report import SinkReport
 from .robots import RobotDriver
@@ -59,7 +59,7 @@ class Performer:
         follower: Follower,
         calibrating: Calibrating,
         sinks: list[Sink],
-        pace: Pace,
+        pace: SendingPace,
         notes: Notes,
         robot: RobotDriver | None = None,
     ) -> None:
