@@ -109,11 +109,11 @@ def live(
 def _options(rate: float, posture: str | None, roles: str | None, seconds: float | None, port: int) -> dict[str, Any]:
     """Return the options whose values are checked before anything is opened."""
     from ..compute import UnknownNameError
-    from ..live.pace import Pace
+    from ..live.pace import SendingPace
     from ..reconstruct.sik import TRACKABLE
 
     with usage():
-        Pace(rate)
+        SendingPace(rate)
     if seconds is not None and not 0.0 < seconds < 1e9:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
     if not 0 <= port < 65536:
