@@ -25,7 +25,10 @@ def test_every_part_is_driven_by_its_neutral_orientation_and_limited_against_the
     for name, body in bodies.items():
         drive, limits = body.packed.drive, body.packed.limits
         assert np.array_equal(drive["parent"], body.skeleton.parents), name
-        assert np.array_equal(drive["local"], body.neutral_pose.rotations), name
+        fingers = list(body.fingers.values())  # solvers leave them as they rest
+        local = body.neutral_pose.rotations.copy()
+        local[fingers] = body.skeleton.rest.rotations[fingers]
+        assert np.array_equal(drive["local"], local), name
         for role, joint in body.roles.items():
             row, above = drive[joint], parent_role(role, body.roles)
             assert np.array_equal(row["neutral"], body.neutral_orientation(role)), (name, role)

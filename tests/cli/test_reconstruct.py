@@ -371,7 +371,7 @@ MISTAKES = (
     ("elbow.csv", (), "lower_arm_qw"),
     ("walk.npz", ("--markers", "left_hand"), "hips or the head"),
     ("walk.npz", ("--markers", "hips,nose"), "nose"),
-    ("walk.npz", ("--orientations", "left_lower_arm"), "left_lower_arm"),
+    ("walk.npz", ("--orientations", "left_toes"), "left_toes"),
     ("walk.npz", ("--smoothing", -1), "-1"),
     ("walk.npz", ("--floor", 0, "--method", "sik"), "--floor is not for --method sik"),
     ("walk.npz", ("--lock-feet", "--method", "sik"), "--lock-feet is not for --method sik"),

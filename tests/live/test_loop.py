@@ -269,7 +269,9 @@ def test_a_lost_point_is_bridged_and_all_lost_leaves_the_body_as_it_was(figure):
     with Live(FramesSource(frames), Keep(), body=body) as live:
         live.run(realtime=False)
     hands = np.array([figure.markers(frame.pose)[2] for frame, _ in seen])
-    assert np.abs(hands[20:40] - hands[19]).max() < 0.05
+    # A hand that nobody sees goes to where people have it, a hand's width ahead of the neutral pose, and in no leap.
+    assert np.abs(hands[20:40] - hands[19]).max() < 0.08
+    assert np.linalg.norm(np.diff(hands[:60], axis=0), axis=-1).max() < 0.01
     assert all(np.isfinite(frame.pose.rotations).all() for frame, _ in seen)
     assert [tracking for _, tracking in seen[:60]] == [True] * 60 and not seen[-1][1]
     np.testing.assert_array_equal(seen[-1][0].pose.rotations, seen[-20][0].pose.rotations)

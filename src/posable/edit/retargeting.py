@@ -266,6 +266,8 @@ def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[P
 
 def moving_fingers(motion: Motion, body: Humanoid) -> list[str]:
     """Return the roles of the joints of fingers that move."""
+    if len(motion) == 0:
+        return []
     moves = np.ptp(motion.pose.rotations, axis=0).max(axis=-1) > STILL
     return [role for role, j in body.fingers.items() if moves[j]]
 
