@@ -15,9 +15,11 @@ ADDRESSES = [
     *("/", "/avatar/parameters/Voice", "/VMC", "/tracking/trackers/", "/tracking/trackers/1"),
 ]
 NAMES = ["hips", "LeftHand", "Head", "LHR-1", "posable_head", "", "\u3042" * 40, "x" * 300, "vrchat/1", "bone:hips"]
+NAMES += ["LeftIndexProximal", "RightThumbDistal", "left_index_proximal"]
 NUMBERS = [0.0, 1.0, -1.0, 0.5, 1e30, -1e30, 1e6, 1.0001e6, math.nan, math.inf, -math.inf, 1e-40]
 LINES = [
     *(b'{"hips": [0, 1, 0]}', b'{"hips": [1e999, 0, 0]}', b'{"hips": null, "head": [0,1,0,0,0,0,0]}', b"[]", b"{"),
+    *(b'{"left_index_proximal": [1, 0, 0, 0]}', b'{"left_ring_distal": [0, 0, 0, 0], "LeftRingDistal": [1e999, 1]}'),
     *(b"null", b'{"a": {}}', b'{"hips": [0]}', b"[" * 3000, b'{"' + b"k" * 5000 + b'": [0,0,0]}', b"\xff\xfe\x00"),
     b"\n" * 4000,
 ]

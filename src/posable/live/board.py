@@ -65,11 +65,26 @@ class Point:
         return position, rotation
 
 
+@dataclass(slots=True)
+class FingerReport:
+    """The last report of a finger's joint."""
+
+    rotation: Quat
+    """Its canonical rotation, from the part above it; counted from a T-pose where a bone reports it."""
+    position: Vec3 | None
+    """[m] where a bone sits in the frame of the one above it; None where no bone reports it."""
+    sender: str
+    time: float
+    """[s] of the report; minus infinity once it is said to be lost."""
+
+
 class Board:
-    """Points by name, of all senders together."""
+    """Points by name, of all senders together, and joints of fingers by role."""
 
     def __init__(self) -> None:
         self.points: dict[str, Point] = {}
+        self.fingers: dict[str, FingerReport] = {}
+        """Role of a finger's joint to its last report."""
         self._full_until = -math.inf
         self.refused = 0
         """Reports of points for which there was no room."""
@@ -116,6 +131,26 @@ class Board:
         point.time = max(now, point.time)
         point.reports += 1
         return point
+
+    def report_finger(
+        self, role: str, rotation: Quat | None, sender: str, now: float, position: Vec3 | None = None
+    ) -> None:
+        """Take a report of a finger's joint.
+
+        Args:
+            role: one of `roles.FINGERS`.
+            rotation: see `FingerReport`; None for one that is no rotation: the joint is lost.
+            sender: who reports.
+            now: [s]
+            position: see `FingerReport`.
+        """
+        before = self.fingers.get(role)
+        if before is not None and before.sender != sender and now - before.time < 1.0 and len(self.doubled) < MOST:
+            self.doubled.add((role, *sorted((sender, before.sender))))  # type: ignore[arg-type]
+        if rotation is not None:
+            self.fingers[role] = FingerReport(rotation, position, sender, now)
+        elif before is not None:
+            before.time = -math.inf
 
     def _new(
         self, name: str, kind: str, position: Vec3 | None, rotation: Quat | None, sender: str, now: float

@@ -80,18 +80,19 @@ class Bones:
         inner = above >= 0
         over, parents = rows[np.where(inner, above, 0)], np.where(inner, skeleton.parents[rows], 0)
         own, base, node = (rest.orientations[index] for index in (rows, over, parents))
-        self._locals = zero_records((len(rows),), LOCAL)
-        self._locals["joint"], self._locals["above"] = rows, np.where(inner, over, -1)
-        self._locals["lever"] = rotate(conjugate(base), rest.positions[parents] - rest.positions[over])
-        self._locals["between"] = multiply(conjugate(base), node) if self.original else conjugate(base)
-        self._locals["own"] = IDENTITY if self.original else conjugate(own)
-        self._locals["scale"] = 1.0
+        self.locals = zero_records((len(rows),), LOCAL)
+        """(N,) of `skeleton.forward.LOCAL`: each bone in the frame of the one above it."""
+        self.locals["joint"], self.locals["above"] = rows, np.where(inner, over, -1)
+        self.locals["lever"] = rotate(conjugate(base), rest.positions[parents] - rest.positions[over])
+        self.locals["between"] = multiply(conjugate(base), node) if self.original else conjugate(base)
+        self.locals["own"] = IDENTITY if self.original else conjugate(own)
+        self.locals["scale"] = 1.0
         if character is not None and scene.scales is not None and len(scene.scales) == len(skeleton):
-            self._locals["scale"][inner] = scene.scales[parents[inner]]
+            self.locals["scale"][inner] = scene.scales[parents[inner]]
         for row in np.flatnonzero(~inner):
             top = self._top(rest, scene, int(skeleton.parents[rows[row]]))
             for name, value in zip(("lever", "between", "scale"), top, strict=True):
-                self._locals[row][name] = value
+                self.locals[row][name] = value
 
     def _top(self, rest: Frames, scene: Scene, parent: int) -> tuple[Floats, Floats, float]:
         """Return (position [m], orientation, scale) of what a bone without a bone above it hangs on."""
@@ -108,7 +109,7 @@ class Bones:
 
     def transforms(self, frames: Frames) -> Floats:
         """Return (N, 7) what a receiver sets: local positions [m] and rotations `xyzw`, in Unity's frame."""
-        records = self._locals
+        records = self.locals
         made = np.empty((len(records), 7))
         local_rows(len(records), records, frames.positions[None], frames.orientations[None], made)
         return np.asarray(made[:, TO_UNITY] * SIGNS)

@@ -23,6 +23,7 @@ from ..skeleton import Frames, Pose
 from .assignment import assign
 from .board import Board, Point, product, rotated
 from .calibrating import LiveCalibration
+from .fingers import FingerFollower
 from .intake import part_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class Follower:
     _lowest: float = math.inf
     _sits: list[tuple[Vec3, Quat] | None] = field(default_factory=list)
     _solvers: dict[tuple[str, ...], SequentialIK] = field(default_factory=dict)
+    _fingers: FingerFollower | None = None
+
+    def __post_init__(self) -> None:
+        if self.body.fingers:
+            self._fingers = FingerFollower(self.body, self.smoothing)
 
     def calibrate(self, calibration: LiveCalibration | None) -> None:
         """Take another calibration; the body goes on from its next frame."""
@@ -111,6 +117,8 @@ class Follower:
         """Forget the past."""
         self._stream, self._names, self._markers, self.last = None, (), (), None
         self._low = self._lowest = math.inf
+        if self._fingers is not None:
+            self._fingers.restart()
 
     def warm_up(self) -> None:
         """Make ready what the first body needs (solver, prior, compiled code), so that it comes at once."""
@@ -122,7 +130,10 @@ class Follower:
         standing = self.body.skeleton.forward(self.body.neutral_pose).positions
         points = np.array([standing[self.body.index(role)] for role in markers])
         for rotations in ({}, dict.fromkeys(markers, np.array([1.0, 0.0, 0.0, 0.0]))):
-            self.body.skeleton.forward(stream.step(points, rotations, 1.0 / 60.0).pose)
+            pose = stream.step(points, rotations, 1.0 / 60.0).pose
+            self.body.skeleton.forward(pose)
+            if self._fingers is not None:
+                self._fingers.warm_up(pose)
         self.restart()
 
     def step(self, board: Board, now: float) -> BodyFrame | None:
@@ -143,8 +154,9 @@ class Follower:
         assert stream is not None
         points = self._on_floor(self._scaled(points), min(max(step, 0.0), LONGEST_STEP))
         solution = stream.step(points, rotations or None, min(max(step, SHORTEST_STEP), LONGEST_STEP))
-        frames = self.body.skeleton.forward(solution.pose)
-        self.last = BodyFrame(solution.pose, frames, now, self._markers, solution.points, solution.marker_errors, True)
+        pose = solution.pose if self._fingers is None else self._fingers.pose(solution.pose, board, now, step)
+        frames = self.body.skeleton.forward(pose)
+        self.last = BodyFrame(pose, frames, now, self._markers, solution.points, solution.marker_errors, True)
         return self.last
 
     def _rest(self, now: float) -> BodyFrame | None:

@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from ..body.roles import SPINE_ROLES, parent_role
+from ..body.roles import FINGERS, SPINE_ROLES, parent_role
 from ..compute import PosableError
 from ..compute.extent import EXTENT
 from ..compute.types import Quat, Vec3
 from ..reconstruct.sik import TRACKABLE
 from .board import Board, product, rotated
 from .bones import ROLES_OF, UNITY_NAMES
+from .fingers import canonical_of_t_pose
 from .osc import Message, decode
 from .unity import SHORTEST, position_from_unity, rotation_from_degrees, rotation_from_unity
 from .vrchat import PREFIX, ROLES
@@ -113,7 +114,8 @@ class Intake:
         """Take a packet of JSON lines; return whether it reported a point.
 
         A line is an object: the part of the body, or the serial of a tracker, to [x, y, z] in metres in our frame, or
-        to seven numbers with the orientation `wxyz` after them, or to null for a point that is lost.
+        to seven numbers with the orientation `wxyz` after them, or to null for a point that is lost. A joint of a
+        finger ("left_index_proximal") has four numbers: its canonical rotation `wxyz` from the part above it.
 
         Raises:
             PosableError: when it is none.
@@ -135,11 +137,17 @@ class Intake:
         """Take the points of a moment, as in a JSON line."""
         reported = False
         for name, numbers in points.items():
+            if (finger := _FINGERS.get(name)) is not None and (numbers is None or len(numbers) == 4):
+                rotation = None if numbers is None else _unit(*numbers)
+                self.board.report_finger(finger, rotation, sender, now)
+                self.counts.messages += 1
+                reported = True
+                continue
             if numbers is not None and len(numbers) not in (3, 7):
                 self.counts.broken += 1
                 continue
             position: Vec3 | None = None
-            rotation: Quat | None = None
+            rotation = None
             if numbers is not None:
                 if all(abs(number) <= EXTENT for number in numbers[:3]):
                     position = (numbers[0], numbers[1], numbers[2])
@@ -183,6 +191,10 @@ class Intake:
             self.counts.unknown += 1
             return False
         position, rotation = position_from_unity(x, y, z), rotation_from_unity(a, b, c, d)
+        if role in _FINGERS:
+            canonical = None if position is None or rotation is None else canonical_of_t_pose(role, rotation)
+            self.board.report_finger(role, canonical, sender, now, position)
+            return True
         if position is None or rotation is None:
             self._bones.pop(role, None)
             return None
@@ -269,6 +281,7 @@ class Intake:
         return True
 
 
+_FINGERS = {role: role for role in FINGERS} | {UNITY_NAMES[role]: role for role in FINGERS}
 _LINES = msgspec.json.Decoder(dict[str, list[float] | None])
 _LIMBS = ("shoulder", "upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg", "foot")
 _BONE_ORDER = (*SPINE_ROLES, *(f"{side}_{part}" for side in ("left", "right") for part in _LIMBS))

@@ -6,15 +6,16 @@ else. So a capture of these, written as they happen, replays to the same bytes. 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..compute import PosableError
-from .board import LOST
+from .board import LOST, FingerReport, Point
 from .calibrating import Calibrating
 from .capture import SENT
 from .following import BodyFrame, Follower
@@ -155,10 +156,9 @@ class Performer:
         """Return whether all points of the senders that have reported are there."""
         unsent = self._unsent
         assert unsent is not None
-        return all(
-            point.time >= unsent or now - point.time > LOST or point.sender not in self._fresh
-            for point in self.intake.board.points.values()
-        )
+        board = self.intake.board
+        reports: Iterator[Point | FingerReport] = itertools.chain(board.points.values(), board.fingers.values())
+        return all(each.time >= unsent or now - each.time > LOST or each.sender not in self._fresh for each in reports)
 
     def send(self, now: float, with_packet: bool) -> None:
         """Make the body of a moment and send it everywhere."""
@@ -280,6 +280,11 @@ class Performer:
             )
         if self.intake.board.refused:
             self.notes.add("refused", "more points are sent than can be taken; the first ones count")
+        if self.intake.board.fingers and not self.body.fingers:
+            self.notes.add(
+                "fingers",
+                "fingers are sent, and this body has none; a character's own may have, ps.figure(fingers=True) has",
+            )
         if self.follower.puzzle and not self.follower.guess:
             who = self.follower.puzzle
             self.notes.add(

@@ -36,6 +36,8 @@ BUFFER = 1 << 20
 WAITING = 4
 """Frames of an iterable that wait at most; older ones are dropped."""
 IN_USE = (errno.EADDRINUSE, errno.EACCES)
+FRAMES = 512
+"""Frames whose fingers are read at once."""
 RESERVED, HIGHEST = 1024, 65535
 """The first port that everybody may open, and the last there is."""
 
@@ -284,14 +286,27 @@ def points_source(points: Points, name: str = "points") -> FramesSource:
 
 
 def motion_source(motion: Motion, name: str = "motion") -> FramesSource:
-    """Return a motion of a person as a source: the joints and orientations of its six markers."""
+    """Return a motion of a person as a source: the joints and orientations of its six markers, and its fingers."""
     person = Humanoid(motion.skeleton)
     frames = motion.skeleton.forward(motion.pose)
     rows = [person.index(role) for role in MARKERS]
     rotations = {role: person.canonical_orientation(frames, row) for role, row in zip(MARKERS, rows, strict=True)}
     made = points_source(Points(MARKERS, frames.positions[:, rows], motion.fps, rotations), name)
     made.person = person
+    if person.fingers:
+        made._frames = _with_fingers(person, motion, made._frames)
     return made
+
+
+def _with_fingers(
+    person: Humanoid, motion: Motion, frames: Iterator[tuple[float, Frame]]
+) -> Iterator[tuple[float, Frame]]:
+    """Yield frames of a motion with the canonical rotations of its fingers."""
+    for first in range(0, len(motion), FRAMES):
+        posture = person.canonical(motion.pose[first : first + FRAMES])
+        rows = [posture.index(role) for role in person.fingers]
+        for rotations, (time, frame) in zip(posture.rotations[:, rows].tolist(), frames, strict=False):
+            yield time, dict(frame) | dict(zip(person.fingers, rotations, strict=True))
 
 
 def _frames(points: Points) -> Iterator[tuple[float, Frame]]:
