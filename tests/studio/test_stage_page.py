@@ -146,7 +146,7 @@ def test_views_show_the_body_from_its_sides(window: Window, session: Session):
 
 def test_the_timeline_zooms_and_its_marks_are_dragged(window: Window, session: Session):
     moved: list[tuple[object, ...]] = []
-    session.marks.put("Edits", [Mark(60, 120, "hand", name="one")], moved=lambda *how: moved.append(how))
+    session.marks.put("Bars", [Mark(60, 120, "hand", name="one")], moved=lambda *how: moved.append(how))
     mark, tracks = window.page.locator('.stage-mark[data-key="one"]'), window.page.get_by_role("slider", name="Time")
     mark.wait_for()
     before, room = mark.bounding_box(), tracks.bounding_box()
@@ -167,7 +167,7 @@ def test_the_timeline_zooms_and_its_marks_are_dragged(window: Window, session: S
     window.press("Whole motion")
     wait(lambda: abs(mark.bounding_box()["width"] - before["width"]) < 1.0, "all of it")
     edits = [Mark(60, 120, f"edit {k}", name=f"{k}") for k in range(3)]
-    session.marks.put("Edits", edits, moved=lambda *how: None)  # at the same frames, so each on a row of its own
+    session.marks.put("Bars", edits, moved=lambda *how: None)  # at the same frames, so each on a row of its own
     for foot in ("Left foot", "Right foot"):
         session.marks.put(foot, [Mark(10, 80, foot)], order=10.0)
     window.page.locator('.stage-mark[data-key="2"]').wait_for()
@@ -176,7 +176,7 @@ def test_the_timeline_zooms_and_its_marks_are_dragged(window: Window, session: S
     assert len(heights) == 3 and min(heights) >= 11, "names of edits can be read; lanes that nobody grips give way"
     bottom = max(bar.bounding_box()["y"] + bar.bounding_box()["height"] for bar in window.page.locator(".still").all())
     assert bottom <= room["y"] + room["height"], "and all of it fits"
-    for lane in ("Edits", "Left foot", "Right foot"):
+    for lane in ("Bars", "Left foot", "Right foot"):
         session.marks.put(lane, ())
     mark.wait_for(state="detached")
     bars.first.wait_for(state="detached")

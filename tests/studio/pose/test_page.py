@@ -176,16 +176,12 @@ def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: Desk, ses
     wait(lambda: session.history.undoable == "Change edit 1", "the bar to be moved")
     frame, moved, (first, *_, last) = tab.editor.edits[0].settings["frame"], session.motion, tab.editor.edits[0].rows
     assert frame < 28 and tab.editor.edits[0].settings["spread"] == 0.2
-    wait(lambda: not session.stale(session.time), "the bar to be drawn")
-    window.drawn()
     was, under_way = drag_bar(window, bar, 1.0, 0.25)
     assert abs(under_way["x"] - was["x"]) < 1.0 and under_way["width"] > 1.15 * was["width"], "it follows the pointer"
     wait(lambda: session.motion is not moved, "the end to be moved")
     edit, stretched = tab.editor.edits[0], session.motion
     assert edit.settings["frame"] == frame and edit.rows[0] == first and edit.rows[-1] > last + 2
     assert edit.settings["frames"] == (first, edit.rows[-1])
-    wait(lambda: not session.stale(session.time), "the bar to be drawn")
-    window.drawn()
     first, last = edit.settings["frames"]
     window.page.keyboard.down("Shift")
     was, under_way = drag_bar(window, bar, 0.0, -0.1)
@@ -200,6 +196,8 @@ def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: Desk, ses
 
 def drag_bar(window: Window, bar, grip: float, way: float):
     """Take a bar at a share of its length and drag it by a share of its length; its boxes before and under way."""
+    wait(lambda: not window.session.stale(window.session.time), "the bar to be drawn")  # it is another element then
+    window.drawn()
     bar.scroll_into_view_if_needed()
     box = bar.bounding_box()
     y = box["y"] + box["height"] / 2
