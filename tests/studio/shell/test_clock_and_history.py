@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from posable.compute import PosableError
 from posable.studio.core.clock import Clock
-from posable.studio.core.session import History
+from posable.studio.core.history import History
 
 
 class FakeTime:
