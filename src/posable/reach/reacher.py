@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..body.collision.clearance import SelfCollision, clearance, limb_links, spared
+from ..body.collision.clearance import SelfCollision, bent_anew, clearance, limb_links, spared
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, Status, expect, number
@@ -40,6 +41,7 @@ from .stepping import BISECTIONS, FEET, STEP, STEPS, Stances, Standing, stances_
 
 if TYPE_CHECKING:
     from ..body import Humanoid
+    from ..body.collision.clearance import LimbLinks
     from ..collision import Scene
     from ..limits import Limits
 
@@ -108,6 +110,7 @@ class Reacher:
         self._options = self._packed_options(bool(feet), extend, guided, gaze, handedness)
         self._prepared: dict[Any, Records] = {}
         self._spare: list[Rows] = []
+        self._hands: tuple[tuple[LimbLinks, ...], Records, Records] | None = None
 
     def __repr__(self) -> str:
         hands = " and ".join(name for name in ("right", "left") if getattr(self, name) is not None)
@@ -224,9 +227,7 @@ class Reacher:
     def _find(self, call: _Call) -> _Found:
         """Solve a call with both feet where they stand, in blocks."""
         n, jumped = math.prod(call.shape), [False, False]
-        blocks = [
-            self._block(call, slice(first, min(first + BLOCK, n)), jumped) for first in range(0, max(n, 1), BLOCK)
-        ]
+        blocks = [self._block(call, block, jumped) for block in self._blocks(call, n)]
         body = self._body if self.scene is None else self._among(self.scene)
         found = _Found(
             _joined([rows.translation[1] for rows in blocks]),
@@ -238,6 +239,14 @@ class Reacher:
         if self._may_reuse(n, call) and not any(call.arms):
             self._spare.append(blocks[0])
         return found
+
+    def _blocks(self, call: _Call, n: int) -> list[slice]:
+        """Return the n rows of a call in blocks, in each of which the fingers of all starts are bent alike."""
+        edges = {*range(0, n, BLOCK), n}
+        if call.start.shape and self.body.fingers:
+            joints = call.start.joint_count
+            edges |= {*bent_anew(self.body, _spread(call.start.rotations, call.shape, joints, 4)).tolist()}
+        return [slice(*pair) for pair in pairwise(sorted(edges))] or [slice(0, 0)]
 
     def _may_reuse(self, n: int, call: _Call) -> bool:
         """Return whether the rows of a call may be those of an earlier one: making them takes as long as a reach."""
@@ -329,7 +338,7 @@ class Reacher:
     def _block(self, call: _Call, block: slice, jumped: list[bool]) -> Rows:
         """Solve some rows of a call: in one kernel, or with the arms from Python where meshes or streams need it."""
         scene = self.scene
-        body = self._body if scene is None else self._among(scene)
+        body = self._with_hands(call, block.start, self._body if scene is None else self._among(scene))
         with_meshes = scene is not None and scene.has_meshes
         if not (with_meshes or any(call.arms)):
             return self._run(body, call, block, ALL)
@@ -449,6 +458,18 @@ class Reacher:
             result["hand_status"][:, side], result["swivel"][:, side] = placed.status, placed.swivel
             result["position_error"][:, side] = placed.position_error
             result["orientation_error"][:, side] = placed.report["orientation_error"]
+
+    def _with_hands(self, call: _Call, row: int, body: Body) -> Body:
+        """Return the body with fingers bent as in the pose that a row reaches from."""
+        if not self.body.fingers or not math.prod(call.shape):
+            return body
+        start = call.start.rotations
+        bent = _spread(start, call.shape, call.start.joint_count, 4)[row] if call.start.shape else start
+        hands = tuple(limb_links(self.body, arm, bent) for arm in ARMS)
+        if self._hands is None or self._hands[0] != hands:
+            links, groups = np.concatenate([one.links for one in hands]), np.stack([one.groups for one in hands])
+            self._hands = hands, links, groups
+        return body._replace(links=self._hands[1], groups=self._hands[2])
 
     def _among(self, scene: Scene) -> Body:
         """Return the body among the scene's obstacles, where they are now."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -36,6 +36,7 @@ from ...collision.kernels import placed as placed_volume
 from ...compute import UnknownNameError, batch, kernel, prange
 from ...compute.types import Bools, Floats, Ints, Records
 from ...math import axis_angle, exp, multiply, rotate
+from ...skeleton import Pose
 from ...skeleton.forward import quat_at, vec_at
 from ..canonical import CanonicalPose
 from ..limb.kernels import frame_of
@@ -43,7 +44,7 @@ from ..roles import ROLES as ALL_ROLES
 
 if TYPE_CHECKING:
     from ...collision.scene import Scene
-    from ...skeleton import Frames, Pose
+    from ...skeleton import Frames
     from ..humanoid import Humanoid
 
 REACH = 0.1
@@ -56,6 +57,8 @@ SOFT = 0.012
 NOTHING: Records = np.zeros(0, OBSTACLE)
 NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
 
+MOST_SHAPES = 64
+"""Shapes of hands whose volumes are stored for a body, at most."""
 SAMPLES = 400
 """Poses from which the pairs are learned."""
 
@@ -245,16 +248,40 @@ class LimbLinks:
     """[m] How far those may sink into each other."""
 
 
-def limb_links(body: Humanoid, limb: str) -> LimbLinks:
+def limb_links(body: Humanoid, limb: str, rotations: Floats | None = None) -> LimbLinks:
     """Return the volumes of a limb and what they must keep out of; made once a body and limb, and stored.
 
-    Hands and feet are as in the neutral pose: fingers do not bend with the pose. A rig's off-axis remainders (see
-    `BodyLimb.read`) are left out.
+    Args:
+        body: whose limb it is.
+        limb: "right_arm", "left_arm", "right_leg" or "left_leg".
+        rotations: (J, 4) of a pose that has the fingers bent as they are; None: straight, the thumb out, as in the
+            neutral pose. All else of hands and feet is as in the neutral pose. A rig's off-axis remainders (see
+            `BodyLimb.read`) are left out.
     """
     known = _LINKS.setdefault(body, {})
     if limb not in known:
         known[limb] = _links(body, limb)
-    return known[limb]
+    side = limb.removesuffix("arm")
+    joints = [joint for role, joint in body.fingers.items() if role.startswith(side)]
+    if rotations is None or not joints:
+        return known[limb]
+    bent = rotations[joints]
+    key = f"{limb} {bent.tobytes().hex()}"
+    if key not in known:
+        if len(known) >= MOST_SHAPES:
+            del known[next(one for one in known if " " in one)]
+        pose = Pose(body.neutral_pose.translation, body.neutral_pose.rotations.copy())
+        if np.isfinite(bent).all():
+            pose.rotations[joints] = bent
+        links = _placed_links(body, limb, pose)[0]
+        known[key] = replace(known[limb], links=links, groups=_groups(links))
+    return known[key]
+
+
+def bent_anew(body: Humanoid, rotations: Floats) -> Ints:
+    """Return the rows of rotations (N, J, 4) whose fingers are not bent as in the row before, without the first."""
+    bent = rotations[:, [*body.fingers.values()]]
+    return np.flatnonzero((bent[1:] != bent[:-1]).any(axis=(-1, -2))) + 1 if body.fingers else np.zeros(0, np.int64)
 
 
 def limb_obstacles(
@@ -305,10 +332,13 @@ def spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Record
     return rows
 
 
-def _links(body: Humanoid, limb: str) -> LimbLinks:
+def _placed_links(body: Humanoid, limb: str, pose: Pose) -> tuple[Records, Ints, Ints]:
+    """Return `LimbLinks.links` with the hand or foot as in a pose that is otherwise neutral; `LimbLinks.volumes`; and
+    (V,) which of the limb's three joints carries each volume of the body, -1 for none.
+    """
     base, mid, end = body.limb_joints(limb)
     packed, skeleton = body.volumes.packed, body.skeleton
-    frames = skeleton.forward(body.neutral_pose)
+    frames = skeleton.forward(pose)
     model = body.limb(limb).packed[0]
     back = np.array([model["bw"], model["bx"], model["by"], model["bz"]])
     segment = np.full(len(packed), -1)
@@ -324,6 +354,12 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
     for field in ("start", "end"):
         links[field] = rotate(back, position + rotate(orientation, packed[field][own]) - heads)
     links["rotation"] = multiply(multiply(back, orientation), packed["rotation"][own])
+    return links, own, segment
+
+
+def _links(body: Humanoid, limb: str) -> LimbLinks:
+    links, own, segment = _placed_links(body, limb, body.neutral_pose)
+    packed = body.volumes.packed
     others = np.flatnonzero(segment < 0)
     tested = SelfCollision.of(body).tested[np.ix_(own, others)]  # (L, O)
     chosen = tested.any(axis=0)

@@ -24,7 +24,7 @@ from ...limits import Limits
 from ...math import conjugate, from_matrix, multiply
 from ...skeleton import Frames, Pose, Skeleton
 from ...skeleton.solution import PoseSolution
-from ..collision.clearance import limb_links, limb_obstacles
+from ..collision.clearance import bent_anew, limb_links, limb_obstacles
 from ..packed import attach
 from .kernels import CORRECTIONS, EXACT, PLACED, READING, SHORTEST, aim_rows, pose_rows, put_rows, read_rows
 from .measured import MORE, ROUNDS, UNSEEN, Touching, touching
@@ -178,7 +178,7 @@ class BodyLimb(Limb):
         """Return the obstacles of this limb in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
-            pose: one, or a batch; only the rest of the body matters.
+            pose: one, or a batch; only the rest of the body matters, and fingers, those of the first pose.
             scene: obstacles in the world. Its meshes are not among them: `place` tests those separately.
             self_collision: whether the body's own volumes count.
             margin: to keep away from everything [m].
@@ -186,7 +186,7 @@ class BodyLimb(Limb):
         """
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         _check_around(scene, margin)
-        return self._around(self.body.skeleton.forward(pose), scene, self_collision, margin, names)
+        return self._around(pose, self.body.skeleton.forward(pose), scene, self_collision, margin, names)
 
     def place(
         self,
@@ -228,7 +228,7 @@ class BodyLimb(Limb):
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         _check_around(scene, margin)
-        if aim.pose.shape and scene is not None and scene.has_meshes:
+        if aim.pose.shape and self._needs_single_poses(aim.pose, scene, self_collision):
             one = partial(
                 self.place,
                 scene=scene,
@@ -252,7 +252,7 @@ class BodyLimb(Limb):
             options.setdefault("preferred", searches[..., 0])
         seen: Touching | None = None
         if scene is not None or self_collision:
-            options["obstacles"] = self._around(aim.frames, scene, self_collision, margin, names, leave_out)
+            options["obstacles"] = self._around(aim.pose, aim.frames, scene, self_collision, margin, names, leave_out)
             if measure:
                 seen = touching(
                     self.body,
@@ -267,7 +267,7 @@ class BodyLimb(Limb):
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
             options["collides"] = self._against_meshes(
-                *(aim.model, aim.world[0], scene, collides),
+                *(aim.pose, aim.model, aim.world[0], scene, collides),
                 margin=margin,
                 allowed_contacts=names,
                 fixed_end=aim.orientation is not None,
@@ -280,6 +280,15 @@ class BodyLimb(Limb):
         step = stream.step(aim.position, aim.orientation, dt, fraction=fraction, **options)
         options.pop("preferred", None)
         return replace(self._corrected(aim, step, options, seen, False), jumped=bool(step.jumped))
+
+    def _needs_single_poses(self, poses: Pose, scene: Scene | None, self_collision: bool) -> bool:
+        """Return whether poses are solved one by one: meshes are tested so, and hands whose fingers bend differently
+        have volumes of their own.
+        """
+        if scene is not None and scene.has_meshes:
+            return True
+        rotations = poses.rotations.reshape(-1, poses.joint_count, 4)
+        return (scene is not None or self_collision) and len(bent_anew(self.body, rotations)) > 0
 
     def _corrected(
         self, aim: Aim, solution: LimbSolution, options: dict[str, Any], seen: Touching | None, search: bool
@@ -376,10 +385,11 @@ class BodyLimb(Limb):
 
     def _among_meshes(self, scene: Scene, collides: Collides | None, fixed_end: bool) -> Collides:
         here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # the scene is in the limb's own frame
-        return self._against_meshes(self.packed, here, scene, collides, fixed_end=fixed_end)
+        return self._against_meshes(None, self.packed, here, scene, collides, fixed_end=fixed_end)
 
     def _around(
         self,
+        pose: Pose,
         frames: Frames,
         scene: Scene | None,
         self_collision: bool,
@@ -387,7 +397,7 @@ class BodyLimb(Limb):
         allowed_contacts: Collection[str],
         leave_out: Collection[str] = (),
     ) -> LimbObstacles:
-        made = limb_links(self.body, self.name)
+        made = limb_links(self.body, self.name, _first_rotations(pose))
         rows = limb_obstacles(
             self.body,
             self.name,
@@ -403,12 +413,14 @@ class BodyLimb(Limb):
         return LimbObstacles(made.links, made.groups, flat, margin, made.pairs, made.softness)
 
     def _against_meshes(
-        self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
+        self, pose: Pose | None, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
     ) -> Collides:
         """A test of postures against the meshes of a scene, after a test of the user's own; see `LimbAgainstMeshes`."""
         from .meshes import LimbAgainstMeshes
 
-        meshes = LimbAgainstMeshes(limb_links(self.body, self.name), model, world, scene, **options)
+        meshes = LimbAgainstMeshes(
+            limb_links(self.body, self.name, _first_rotations(pose)), model, world, scene, **options
+        )
         return meshes if also is None else _Both(also, meshes)
 
     def _model(self, pose: Pose, frames: Frames) -> Records:
@@ -427,6 +439,12 @@ class BodyLimb(Limb):
         carrier = multiply(frames.orientations[..., model["carrier"], :], conjugate(model["carrier_neutral"]))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
         return multiply(carrier, axes), frames.positions[..., model["base"], :]
+
+
+def _first_rotations(pose: Pose | None) -> Floats | None:
+    """Return (J, 4) local rotations of the first pose, whose fingers are bent as those of all."""
+    rotations = None if pose is None else pose.rotations.reshape(-1, pose.joint_count, 4)
+    return None if rotations is None or not len(rotations) else rotations[0]
 
 
 def _check_around(scene: Scene | None, margin: float) -> None:
@@ -459,7 +477,7 @@ def _one_by_one(
     preferred: Preferred | None,
     searches: Floats | None,
 ) -> PlaceSolution:
-    """Place a batch one pose after the other: meshes are tested with one posture at a time."""
+    """Place a batch one pose after the other."""
     shape = poses.shape
     rows: dict[str, Any] = {"swivel": swivel, "preferred": preferred}
     fixed = {name: value for name, value in rows.items() if value is None or callable(value)}

@@ -475,12 +475,12 @@ class Session:
         motion = files.read_upload(name, content, files.read_motion, suffixes(), files.LARGEST_UPLOAD)
         return self.add(motion, keep=keep)
 
-    def open_sample(self, name: str, *, keep: bool = True) -> Actor:
-        """Open a built-in motion on the built-in figure."""
+    def open_sample(self, name: str, *, keep: bool = True, fingers: bool = False) -> Actor:
+        """Open a built-in motion on the built-in figure, with five fingers a hand or with mittens."""
         from ... import samples
         from ...body import figure
 
-        body = figure()
+        body = figure(fingers=fingers)
         motion: Motion = getattr(samples, _one_of("sample", name, SAMPLES))(body)
         return self.add(motion, body=body, name=name, keep=keep)
 

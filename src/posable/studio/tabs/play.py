@@ -63,6 +63,8 @@ class PlayTab:
         opening.add_upload("Open a file…", icon=viser.Icon.FOLDER_OPEN, color=None, hint=hint)
         self._sample = gui.add_dropdown("Built-in", (PICK, *SAMPLES), initial_value=PICK)
         self._sample.on_update(session.guarded(self._open_sample))
+        hint = "Five fingers a hand for built-in motions: see Hands in the tab Pose. Answers take half as long again"
+        self._fingers = gui.add_checkbox("With fingers", False, hint=hint)
         self._keep = gui.add_checkbox("Keep the others", True, hint="Show the next motion together with these")
         if session.paths:
             with gui.add_folder("Open by path", expand_by_default=False):
@@ -94,7 +96,7 @@ class PlayTab:
         if self._sample.value != PICK:
             name = self._sample.value
             assign(self._sample, PICK)
-            self._session.open_sample(name, keep=self._keep.value)
+            self._session.open_sample(name, keep=self._keep.value, fingers=self._fingers.value)
             self._session.clock.play()
 
     def _read(self, path: Path, name: str) -> None:

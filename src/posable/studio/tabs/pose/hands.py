@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 SIDES = ("left", "right")
 BOTH_HANDS = "both hands"
-WITHOUT = "This body has no fingers. Open a character that has some."
+WITHOUT = (
+    "This body has no fingers. Open a character that has some, or, in the tab Play, a built-in motion *With fingers*."
+)
 ROUND = "around a "
 """What the name of a grip begins with, in the list of shapes."""
 CHOICES = (*SHAPES, *(f"{ROUND}{kind}" for kind in GRIPS))
@@ -92,7 +94,9 @@ class PoseHands:
     def _body(self) -> Humanoid:
         body = self._session.body
         if body is None or not body.fingers:
-            raise PosableError("nobody with fingers is on the stage; open a character that has some")
+            raise PosableError(
+                "nobody with fingers is on the stage; open a character that has some, or a built-in motion with fingers"
+            )
         return body
 
     def _sides(self) -> tuple[str, ...]:
