@@ -133,7 +133,17 @@ def test_without_a_known_set_of_markers_the_labels_are_listed(tmp_path):
 
 
 def plain(
-    places, *, processor=84, integer=False, scale=0.1, residual=0, frames=None, rate=60.0, labels=None, units="mm"
+    places,
+    *,
+    processor=84,
+    integer=False,
+    scale=0.1,
+    residual=0,
+    frames=None,
+    rate=60.0,
+    labels=None,
+    units="mm",
+    long=None,
 ):
     """A file of a few lines of struct, by the user guide: (F, P, 3) in the file's unit."""
     order = ">" if processor == 86 else "<"
@@ -155,6 +165,8 @@ def plain(
     section += struct.pack("bb", 5, -1) + b"POINT" + struct.pack(order + "H", 3) + b"\0"
     section += parameter(1, "LABELS", -1, [8, len(labels)], "".join(f"{label:8}" for label in labels).encode())
     section += parameter(1, "UNITS", -1, [2], units.encode())
+    if long is not None:  # more frames than the header's words can tell
+        section += parameter(1, "LONG_FRAMES", 4, [], real(long))
     section += b"\0\0"
     section = section.ljust(512, b"\0")
     header = bytes([2, 0x50])

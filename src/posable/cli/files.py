@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from ..compute import PosableError
+from ..compute.types import Floats
 from . import options
 from .command import Command, Group, example
 from .ending import Ending, Summary, UsageError, listed
@@ -40,6 +42,7 @@ BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Ope
 
 studio_has_run = False  # its threads may be in the middle of something long: the program does not wait for them
 FASTEST = 100000  # frames a second, of --resample
+BLOCK = 4096  # frames that are posed at once
 
 data = typer.Typer(
     cls=Group,
@@ -267,8 +270,7 @@ def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
         "joints_that_move": "" if motion.pose.offsets is None else "some joints change their place (offsets)",
     }
     if len(motion):
-        frames = skeleton.forward(motion.pose)
-        low, high = frames.positions.min(axis=(0, 1)), frames.positions.max(axis=(0, 1))
+        low, high = _space(motion)
         facts["space_m"] = " x ".join(f"{size:.2f}" for size in high - low) + " (x, y, z)"
         facts["lowest_joint_m"] = float(low[1])
     facts |= _body_facts(motion, reading)
@@ -281,6 +283,15 @@ def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
         facts["meshes"] = [f"{mesh.name}: {len(mesh.vertices)} vertices, {len(mesh.faces)} faces" for mesh in meshes]
     facts["notes"] = _notes(motion)
     return facts
+
+
+def _space(motion: Motion) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest coordinates (3,) [m] of all joints; a block of frames at once is posed."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for first in range(0, len(motion), BLOCK):
+        positions = motion.skeleton.forward(motion.pose[first : first + BLOCK]).positions
+        low, high = np.minimum(low, positions.min(axis=(0, 1))), np.maximum(high, positions.max(axis=(0, 1)))
+    return low, high
 
 
 def _body_facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ MAX_DESCRIPTION = 10_000  # bytes of a member's own description
 MAX_EMPTY = 1_000_000  # of the axes of an array that has no numbers, those of length zero left out
 MAGIC = b"\x93NUMPY\x01\x00"
 PLAIN = "biufcU"  # kinds of numbers, and text, that need no Python to be read
+PIECE = 1 << 20  # bytes of a member that are read at once
 ZIP64_BYTES = 1 << 30  # from which on a member needs the larger kind of entry
 
 # What the standard library raises for archives that are damaged or use features nobody needs here.
@@ -48,7 +49,7 @@ def read_archive(
         FormatError: naming the member and what is wrong with it. Floats that are not finite are wrong.
     """
 
-    def checked(path: str | os.PathLike[str], name: str, location: str, data: bytes) -> NDArray[Any]:
+    def checked(path: str | os.PathLike[str], name: str, location: str, data: bytearray) -> NDArray[Any]:
         if name not in members:
             raise FormatError(path, "is not one of ours", location)
         array = _array(path, location, data, *members[name])
@@ -76,7 +77,7 @@ def read_any_archive(path: str | os.PathLike[str], max_bytes: int) -> dict[str, 
 def _read(
     path: str | os.PathLike[str],
     max_bytes: int,
-    array_of: Callable[[str | os.PathLike[str], str, str, bytes], NDArray[Any]],
+    array_of: Callable[[str | os.PathLike[str], str, str, bytearray], NDArray[Any]],
 ) -> dict[str, NDArray[Any]]:
     file = Path(path)
     if not file.is_file():
@@ -99,12 +100,27 @@ def _read(
                     raise FormatError(
                         path, "is compressed or larger than the file; members are stored as they are", location
                     )
-                arrays[name] = array_of(path, name, location, archive.read(info))
+                data = bytearray(info.file_size)  # the array's own memory: nothing is copied
+                with archive.open(info) as member:
+                    _fill(data, member)
+                arrays[name] = array_of(path, name, location, data)
         return arrays
     except FormatError:
         raise
     except _BROKEN as error:
         raise FormatError(path, f"is no archive of NumPy arrays as we write them: {error}") from error
+
+
+def _fill(data: bytearray, member: IO[bytes]) -> None:
+    """Read a member into memory of its length, to its end, where its checksum is compared."""
+    left = memoryview(data)
+    while part := member.read(PIECE):
+        if len(part) > len(left):
+            raise EOFError("it has another length than it says")
+        left[: len(part)] = part
+        left = left[len(part) :]
+    if left:
+        raise EOFError("it has another length than it says")
 
 
 def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
@@ -124,10 +140,12 @@ def _write(file: Path | io.BytesIO, arrays: Mapping[str, Any]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, value in arrays.items():
             array = np.asarray(value)
+            if array.flags.f_contiguous:  # columns first, where rows are expected; parts of arrays are not copied
+                array = np.asarray(array, order="C")
             # Like numpy.savez, but with a date that does not change.
             entry = zipfile.ZipInfo(f"{name}.npy")
             with archive.open(entry, "w", force_zip64=array.nbytes >= ZIP64_BYTES) as member:
-                np.lib.format.write_array(member, np.ascontiguousarray(array).reshape(array.shape), (1, 0), False)
+                np.lib.format.write_array(member, array, (1, 0), False)
 
 
 @lru_cache(maxsize=256)
@@ -137,14 +155,14 @@ def _described(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _array(
-    path: str | os.PathLike[str], location: str, data: bytes, kind: str | None, axes: int | None
+    path: str | os.PathLike[str], location: str, data: bytearray, kind: str | None, axes: int | None
 ) -> NDArray[Any]:
     """Return the array in a member's bytes, which must be exactly as many as its description says."""
     try:
         if data[:8] != MAGIC:
             raise ValueError("it is no array of version 1.0")
         start = 10 + int.from_bytes(data[8:10], "little")
-        shape, fortran, dtype = _described(data[8:start])
+        shape, fortran, dtype = _described(bytes(data[8:start]))
     except Exception as error:  # NumPy evaluates the description as Python literals: many things can go wrong there
         raise FormatError(path, f"its description cannot be read: {error}", location) from error
     if kind is None:
@@ -164,7 +182,9 @@ def _array(
         raise FormatError(path, f"has no numbers and shape {str(shape)[:80]}", location)
     if dtype.itemsize == 0:  # NumPy never writes text of no width, and nothing would bound its number
         raise FormatError(path, "has text of no width", location)
-    array: NDArray[Any] = np.frombuffer(body, dtype).reshape(shape).copy()
+    array: NDArray[Any] = np.frombuffer(body, dtype).reshape(shape)
+    if not array.flags.aligned:  # a description of another length than NumPy writes
+        array = array.copy()
     if dtype.kind == "U":
         codes = np.frombuffer(body, np.dtype("u4").newbyteorder(dtype.byteorder))
         if codes.max(initial=0) > sys.maxunicode:

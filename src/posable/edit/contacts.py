@@ -17,6 +17,7 @@ from ..body import Humanoid
 from ..body.collision.clearance import clearance
 from ..compute.types import Bools
 from ..math import conjugate, rotate
+from ..skeleton import Motion
 from .clip import Clip
 from .stances import CLOSED, closed, find_stances, runs
 
@@ -43,9 +44,13 @@ class Contact:
 
 def find_contacts(clip: Clip, hands: bool = True) -> tuple[Contact, ...]:
     """Return all contacts of a clip, those of heels and balls of the feet first."""
-    stances = find_stances(clip)
-    found = [Contact(part, GROUND, first, last) for part, on in stances.items() for first, last in runs(on)]
-    return tuple(found + (_hand_contacts(clip) if hands else []))
+    return (*foot_contacts(clip.motion, clip.body), *(hand_contacts(clip) if hands else []))
+
+
+def foot_contacts(motion: Motion, body: Humanoid) -> list[Contact]:
+    """Return the contacts of heels and balls of the feet."""
+    stances = find_stances(motion, body)
+    return [Contact(part, GROUND, first, last) for part, on in stances.items() for first, last in runs(on)]
 
 
 def same_foot(body: Humanoid, a: int, b: int) -> bool:
@@ -55,7 +60,8 @@ def same_foot(body: Humanoid, a: int, b: int) -> bool:
     return a == b or any(foot in paths[0] and foot in paths[1] for foot in feet)
 
 
-def _hand_contacts(clip: Clip) -> list[Contact]:
+def hand_contacts(clip: Clip) -> list[Contact]:
+    """Return the contacts of hands with other parts."""
     body = clip.body
     hands = [role for role in ("left_hand", "right_hand") if role in body.roles]
     checker = clearance(body)

@@ -9,13 +9,16 @@ flicker (measured there: 3.5 degrees a frame against 1.1), so all weights are th
 A body of other proportions has other volumes, and arms that passed the source's hips go through the target's. They
 are kept out by the elbow's swivel and, where that is not enough, by hands that give way (`keep_out`).
 
+A long motion is retargeted in windows that overlap (`windows`), so that memory is that of the two motions and of one
+window; where feet stand, and on what, is found from the whole.
+
 What is said of the result is measured on the poses that are returned: where hands and feet are, how far soles are under
 the floor that they stand on, how far standing feet slide, how deep forearms and hands are in the body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,22 +26,21 @@ import numpy as np
 from ..body import Humanoid
 from ..body.roles import named_parts
 from ..compute import PosableError, Status, UnknownNameError, expect
-from ..compute.types import Bools, Floats, Records
-from ..math import conjugate, rotate
-from ..skeleton import Frames, Motion, Pose
+from ..compute.types import Bools, Floats
+from ..skeleton import Motion, Pose
 from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
-from .clip import Clip, read_clip
-from .contacts import Contact, find_contacts
+from .clip import read_clip
+from .contacts import Contact, foot_contacts, hand_contacts
 from .dragging import REACHED_WITHIN, Dragger, judged
+from .goals import goals_of
 from .jumps import changes, smoothed_change, without_jumps
 from .keep_out import arm_depths, arms_out
-from .model import EXACT, GOAL
-from .repair import RAMP, ramp
-from .soles import Placement, Soles, ankle_positions, every_floor, floors, placements
+from .soles import Soles, SoleTrack, ankle_positions, every_floor, floors, placements
 from .stances import runs
 from .toes import toes_on_floor
 from .weights import fit_weights
+from .windows import Window, joined_contacts, windows_of
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
 ITERATIONS = 4
@@ -51,9 +53,9 @@ CALMNESS = 1.3
 """An arm that keeps out of the body may change its velocity so much faster than the source does at most."""
 STILL = 1e-6
 """A joint whose rotation, as a quaternion, changes by less does not move."""
+BLOCK = 4096  # frames that are measured at once
 INSIDE = 0.005
 """[m]: a forearm or hand that is that much deeper in the body than the source's is a collision."""
-FOOT_ORIENTATION, HAND_ORIENTATION, HEAD_POSITION, HEAD_ORIENTATION = 0.05, 0.3, 0.5, 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +132,9 @@ def retarget(
         source: the body that performs it.
         target: the body that shall perform it: other proportions, or another rig with roles.
         contacts: whether hands that rest on the body are found and kept, default True; feet always are.
-        weights: "identity" (default), or "clip" for weights fitted to the whole motion.
+        weights: "identity" (default), or "clip" for weights fitted to the whole motion, to each window of a long one.
         limits: of the target, as for `MotionEditor`; by default its own. A joint that is outside of them in the motion
-            stays so, but goes no further out.
+            stays so, but goes no further out. "clip" is the range of the whole motion, of each window of a long one.
         iterations: number of steps of damped least squares for each frame; default 4.
         keep_out: whether forearms and hands are kept out of the target's body, by swivels of the elbow and by hands
             that give way; default True.
@@ -150,73 +152,182 @@ def retarget(
         )
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
-    clip = read_clip(motion, source)
-    found = find_contacts(clip, hands=contacts)
-    stands, ratio = placements(found, len(motion)), target.leg_length / source.leg_length
-    soles = (Soles(source), Soles(target))
-    base, lost = _carried_over(motion, source, target)
-    begun = _transferred(motion, soles, base)
-    if soles[1].skinned:
-        begun = toes_on_floor(target, begun, found, motion.fps)
-    made = read_clip(motion.replace(skeleton=target.skeleton, pose=begun), target)
-    dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
-    parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
-    before = source.skeleton.forward(motion.pose)
-    surfaces = floors(stands, soles[0], before, soles[1], ratio)
-    goals = _goals(clip, target, begun, parts, found)
-    pose = smooth = begun
-    for width in (*WIDTHS, 0.0):
-        for side, positions in _ankles(
-            stands, surfaces, soles, before, target.skeleton.forward(pose), motion.fps
-        ).items():
-            goals["position"][:, parts.index(f"{side}_foot")] = positions
-        pose, errors, limited = dragger.pulled(smooth, goals, dragger.logs, iterations, begun)
-        smooth = smoothed_change(smooth, pose, width * motion.fps) if width else pose
-    allowed = np.maximum(arm_depths(source, before) * target.joint_height / source.joint_height, 0.0)
-    belonging = goals["position"].copy()
-    out = arms_out(target, pose, motion.fps, allowed, found) if keep_out else pose
-    while out is not pose:
-        now = target.skeleton.forward(out)
-        for g in (g for g, part in enumerate(parts) if part.endswith("hand")):
-            joint = target.roles[parts[g]]
-            goals["position"][:, g], goals["orientation"][:, g] = now.positions[:, joint], now.orientations[:, joint]
-        made_out, errors, limited = dragger.pulled(out, goals, dragger.logs, iterations, begun)
-        calm = _calmed(target, pose, out, made_out, ratio * float(changes(before.positions).max(initial=0.0)))
-        if calm is out:
-            pose = out = made_out
-        else:
-            out = calm
-    pose = without_jumps(dragger, begun, pose, ratio * before.positions, motion.fps)
-    hands = [g for g, part in enumerate(parts) if part.endswith("hand")]
-    hand_displacement = np.linalg.norm(goals["position"] - belonging, axis=-1)[:, hands].max(axis=1, initial=0.0)
-    after = target.skeleton.forward(pose)
-    errors = np.linalg.norm(after.positions[:, goals["joint"][0]] - goals["position"], axis=-1)
-    ends = [g for g, part in enumerate(parts) if part != "head"]
-    worst = errors[:, ends].max(axis=1, initial=0.0)
-    sunk, slid = _footing(stands, surfaces, soles, (before, after), ratio)
-    depth = arm_depths(target, after)
-    broken = (sunk > SUNK) | (slid > SLID)
-    status = judged(np.where(limited, Status.LIMITS, Status.REACHED), np.where(broken, np.inf, worst), 0.0, 0.0)
-    deeper = depth > allowed + INSIDE
-    status = np.where((status == Status.REACHED) & deeper, Status.COLLISION, status).astype(np.int8)
-    return RetargetSolution(
-        motion.replace(skeleton=target.skeleton, pose=pose),
-        status,
-        worst,
-        np.zeros(len(motion)),
-        tuple(parts[g] for g in ends),
-        errors[:, ends],
-        found,
-        tuple(surfaces),
-        sunk,
-        slid,
-        np.maximum(depth, 0.0),
-        hand_displacement,
-        limited,
-        (*(role for role in source.roles if role not in target.roles), *lost),
-        tuple(role for role in (*target.roles, *target.fingers) if role not in source.roles | source.fingers),
-        ratio,
-    )
+    return _Retargeting(motion, source, target, contacts, weights, limits, iterations, keep_out).solution()
+
+
+class _Retargeting:
+    """One call of `retarget`: what is known of the whole motion; window by window the poses; what is said of them."""
+
+    def __init__(
+        self,
+        motion: Motion,
+        source: Humanoid,
+        target: Humanoid,
+        hands: bool,
+        weights: str,
+        limits: Bound | Iterable[Bound],
+        iterations: int,
+        keep_out: bool,
+    ) -> None:
+        self.motion, self.source, self.target = motion, source, target
+        self.weights, self.limits, self.iterations, self.keep_out = weights, limits, iterations, keep_out
+        self.ratio = target.leg_length / source.leg_length
+        self.windows = windows_of(len(motion), motion.fps)
+        self.contacts = _contacts(motion, source, self.windows, hands)
+        self.stands = placements(self.contacts, len(motion))
+        self.soles = (Soles(source), Soles(target))
+        self.tracks = self.soles[0].tracks(motion.pose)
+        self.surfaces = floors(self.stands, self.soles, self.tracks, self.ratio)
+        self.carried, self.lost = _carried_over(motion, source, target)
+        self.parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
+
+    def solution(self) -> RetargetSolution:
+        """Return the solution, what it says measured on the poses of all windows together."""
+        count, joints = len(self.motion), len(self.target.skeleton)
+        pose = Pose(np.empty((count, 3)), np.empty((count, joints, 4)))
+        belong, gave = np.empty((count, len(self.parts), 3)), np.empty(count)
+        allowed, limited = np.empty(count), np.empty(count, np.bool_)
+        for window in self.windows:
+            made = self._window(window)
+            window.put_pose(made.pose, pose)
+            window.put(made.belong, belong)
+            for values, whole in ((made.gave, gave), (made.allowed, allowed), (made.limited, limited)):
+                window.put_own(values, whole)
+        ends = [g for g, part in enumerate(self.parts) if part != "head"]
+        joint = [self.target.roles[self.parts[g]] for g in ends]
+        errors, depth = np.empty((count, len(ends))), np.empty(count)
+        for first in range(0, count, BLOCK):
+            rows = slice(first, first + BLOCK)
+            after = self.target.skeleton.forward(pose[rows])
+            errors[rows] = np.linalg.norm(after.positions[:, joint] - belong[rows][:, ends], axis=-1)
+            depth[rows] = arm_depths(self.target, after)
+        sunk, slid = self._footing(self.soles[1].tracks(pose))
+        worst = errors.max(axis=1, initial=0.0)
+        broken = (sunk > SUNK) | (slid > SLID)
+        status = judged(np.where(limited, Status.LIMITS, Status.REACHED), np.where(broken, np.inf, worst), 0.0, 0.0)
+        deeper = depth > allowed + INSIDE
+        status = np.where((status == Status.REACHED) & deeper, Status.COLLISION, status).astype(np.int8)
+        roles = self.target.roles
+        return RetargetSolution(
+            self.motion.replace(skeleton=self.target.skeleton, pose=pose),
+            status,
+            worst,
+            np.zeros(count),
+            tuple(self.parts[g] for g in ends),
+            errors,
+            self.contacts,
+            tuple(self.surfaces),
+            sunk,
+            slid,
+            np.maximum(depth, 0.0),
+            gave,
+            limited,
+            (*(role for role in self.source.roles if role not in roles), *self.lost),
+            tuple(
+                role for role in (*roles, *self.target.fingers) if role not in self.source.roles | self.source.fingers
+            ),
+            self.ratio,
+        )
+
+    def _window(self, window: Window) -> _Made:
+        """Return the poses of one window, and what belongs to them."""
+        rows, source, target, fps = window.rows, self.source, self.target, self.motion.fps
+        clip = read_clip(self.motion[rows], source)
+        found = window.contacts(self.contacts)
+        stands, surfaces = window.placements(self.stands, self.surfaces)
+        tracks = {side: track[rows] for side, track in self.tracks.items()}
+        begun = _transferred(clip.motion, self.soles, self._base(rows))
+        if self.soles[1].skinned:
+            begun = toes_on_floor(target, begun, found, fps)
+        made = read_clip(clip.motion.replace(skeleton=target.skeleton, pose=begun), target)
+        dragger = Dragger(made, fit_weights(made, self.weights), make_bounds(made, self.limits))
+        before = source.skeleton.forward(clip.motion.pose)
+        goals = goals_of(clip, target, begun, self.parts, found)
+        pose = smooth = begun
+        for width in (*WIDTHS, 0.0):
+            now = target.skeleton.forward(pose)
+            for side in ("left", "right"):
+                goals["position"][:, self.parts.index(f"{side}_foot")] = ankle_positions(
+                    stands, surfaces, (self.soles[0], before), tracks, (self.soles[1], now), self.ratio, fps, side
+                )
+            pose, _, limited = dragger.pulled(smooth, goals, dragger.logs, self.iterations, begun)
+            smooth = smoothed_change(smooth, pose, width * fps) if width else pose
+        allowed = np.maximum(arm_depths(source, before) * target.joint_height / source.joint_height, 0.0)
+        belonging = goals["position"].copy()
+        hands = [g for g, part in enumerate(self.parts) if part.endswith("hand")]
+        out = arms_out(target, pose, fps, allowed, found) if self.keep_out else pose
+        while out is not pose:
+            now = target.skeleton.forward(out)
+            for g in hands:
+                joint = target.roles[self.parts[g]]
+                goals["position"][:, g], goals["orientation"][:, g] = (
+                    now.positions[:, joint],
+                    now.orientations[:, joint],
+                )
+            made_out, _, limited = dragger.pulled(out, goals, dragger.logs, self.iterations, begun)
+            calm = _calmed(target, pose, out, made_out, self.ratio * float(changes(before.positions).max(initial=0.0)))
+            if calm is out:
+                pose = out = made_out
+            else:
+                out = calm
+        pose = without_jumps(dragger, begun, pose, self.ratio * before.positions, fps)
+        gave = np.linalg.norm(goals["position"] - belonging, axis=-1)[:, hands].max(axis=1, initial=0.0)
+        return _Made(pose, goals["position"], gave, allowed, limited)
+
+    def _base(self, rows: slice) -> Pose:
+        """Return poses of the target in which joints without a role rotate as those of the same name."""
+        rest = self.target.skeleton.rest.rotations
+        moved = self.motion.pose.rotations[rows]
+        rotations = np.broadcast_to(rest, (len(moved), *rest.shape)).copy()
+        for k, j in self.carried.items():
+            rotations[:, k] = moved[:, j]
+        return Pose(np.zeros((len(moved), 3)), rotations)
+
+    def _footing(self, now: dict[str, SoleTrack]) -> tuple[Floats, Floats]:
+        """Return how far (F,) [m] feet are under their floors, and how far standing ones slide more than the source's.
+
+        Args:
+            now: how the soles of the target move.
+        """
+        slid = np.zeros(len(self.motion))
+        under = every_floor(self.stands, self.surfaces, self.soles, self.tracks)
+        sunk = np.max([floor - now[side].lowest for side, floor in under.items()], axis=0)
+        for stand in self.stands:
+            rows, then, after = stand.rows, self.tracks[stand.side], now[stand.side]
+            least = np.full(stand.last - stand.first + 1, np.inf)
+            for was, is_now, down in (
+                (then.heel, after.heel, stand.heel[rows]),
+                (then.ball, after.ball, stand.ball[rows]),
+            ):
+                moved = (is_now[rows] - self.ratio * was[rows])[:, [0, 2]]
+                if down.any():
+                    off = np.linalg.norm(moved - np.median(moved[down], axis=0), axis=-1)
+                    least = np.minimum(least, np.where(down, off, np.inf))
+            slid[rows] = np.maximum(slid[rows], least)
+        return np.where(np.isfinite(sunk), sunk, 0.0), slid
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """The poses of one window (F,), and what is measured and judged of them."""
+
+    pose: Pose
+    belong: Floats
+    """(F, E, 3) [m] where hands, feet and head belong."""
+    gave: Floats
+    """(F,) [m] how far a hand gave way."""
+    allowed: Floats
+    """(F,) [m] how deep arms may be in the body: as deep as the source's."""
+    limited: Bools
+
+
+def _contacts(motion: Motion, source: Humanoid, windows: Sequence[Window], hands: bool) -> tuple[Contact, ...]:
+    """Return the contacts of a motion: of feet from all of it, of hands window by window."""
+    found = [
+        window.own_contacts(hand_contacts(read_clip(motion[window.rows], source)))
+        for window in (windows if hands else ())
+    ]
+    return (*foot_contacts(motion, source), *joined_contacts(found))
 
 
 def _transferred(motion: Motion, soles: tuple[Soles, Soles], base: Pose) -> Pose:
@@ -239,8 +350,8 @@ def _between_legs(body: Humanoid, pose: Pose) -> Floats:
     return np.asarray(body.skeleton.forward(pose).positions[:, legs].mean(axis=1))
 
 
-def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[Pose, list[str]]:
-    """Return a pose of the target (F,) in which joints without a role (a mitten's) rotate as those of the same name,
+def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[dict[int, int], list[str]]:
+    """Return the joints of the target without a role (a mitten's) that rotate as those of the same name, with these,
     where the two rigs agree about them, and the names of those that move and have no counterpart: roles of fingers.
     """
     shared = [*source.roles.values(), *(j for role, j in source.fingers.items() if role in target.fingers)]
@@ -249,8 +360,7 @@ def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[P
     taken = {*target.roles.values(), *target.fingers.values(), *target.spine}
     taken |= {j for chain in target.segments.values() for j in chain}
     finger = {j: role for role, j in source.fingers.items()}
-    rotations = np.broadcast_to(target.skeleton.rest.rotations, (len(motion), len(target.skeleton), 4)).copy()
-    dropped = []
+    carried, dropped = {}, []
     for j, name in enumerate(source.skeleton.names):
         moves = np.ptp(motion.pose.rotations[:, j], axis=0).max() > STILL
         if j in known or not moves:
@@ -258,10 +368,10 @@ def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[P
         k = target.skeleton.names.index(name) if name in target.skeleton.names else -1
         alike = k >= 0 and k not in taken
         if alike and np.allclose(source.skeleton.rest.rotations[j], target.skeleton.rest.rotations[k], atol=1e-3):
-            rotations[:, k] = motion.pose.rotations[:, j]
+            carried[k] = j
         else:
             dropped.append(finger.get(j, name))
-    return Pose(np.zeros((len(motion), 3)), rotations), dropped
+    return carried, dropped
 
 
 def moving_fingers(motion: Motion, body: Humanoid) -> list[str]:
@@ -270,17 +380,6 @@ def moving_fingers(motion: Motion, body: Humanoid) -> list[str]:
         return []
     moves = np.ptp(motion.pose.rotations, axis=0).max(axis=-1) > STILL
     return [role for role, j in body.fingers.items() if moves[j]]
-
-
-def _ankles(
-    stands: list[Placement], surfaces: list[Floats], soles: tuple[Soles, Soles], before: Frames, now: Frames, fps: float
-) -> dict[str, Floats]:
-    """Return the positions (F, 3) [m] of both ankles, for the orientations that the feet have now."""
-    ratio = soles[1].body.leg_length / soles[0].body.leg_length
-    return {
-        side: ankle_positions(stands, surfaces, (soles[0], before), (soles[1], now), ratio, fps, side)
-        for side in ("left", "right")
-    }
 
 
 def _calmed(target: Humanoid, pose: Pose, out: Pose, made: Pose, peak: float) -> Pose:
@@ -302,94 +401,3 @@ def _calmed(target: Humanoid, pose: Pose, out: Pose, made: Pose, peak: float) ->
     for first, last in back:
         rotations[first : last + 1] = pose.rotations[first : last + 1]
     return out.replace(rotations=rotations)
-
-
-def _footing(
-    stands: list[Placement],
-    surfaces: list[Floats],
-    soles: tuple[Soles, Soles],
-    frames: tuple[Frames, Frames],
-    ratio: float,
-) -> tuple[Floats, Floats]:
-    """Return how far (F,) [m] feet are under their floors, and how far standing ones slide more than the source's."""
-    slid = np.zeros(len(frames[0].positions))
-    sunk = np.max(
-        [
-            floor - soles[1].lowest(frames[1], side)
-            for side, floor in every_floor(stands, surfaces, soles, frames[0]).items()
-        ],
-        axis=0,
-    )
-    for stand in stands:
-        rows = stand.rows
-        least = np.full(stand.last - stand.first + 1, np.inf)
-        for was, is_now, down in zip(
-            soles[0].standing_points(frames[0], stand.side),
-            soles[1].standing_points(frames[1], stand.side),
-            (stand.heel[rows], stand.ball[rows]),
-            strict=True,
-        ):
-            moved = (is_now[rows] - ratio * was[rows])[:, [0, 2]]
-            if down.any():
-                off = np.linalg.norm(moved - np.median(moved[down], axis=0), axis=-1)
-                least = np.minimum(least, np.where(down, off, np.inf))
-        slid[rows] = np.maximum(slid[rows], least)
-    return np.where(np.isfinite(sunk), sunk, 0.0), slid
-
-
-def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], found: tuple[Contact, ...]) -> Records:
-    """Return goals (F, E): where hands, feet and head belong on the new body."""
-    source, frames = clip.body, len(clip)
-    old, new = source.skeleton.forward(clip.motion.pose), target.skeleton.forward(begun)
-    goals = np.zeros((frames, len(parts)), GOAL)
-    for g, part in enumerate(parts):
-        joint = target.roles[part]
-        goals["joint"][:, g] = joint
-        positions = new.positions[:, joint]
-        side, _, kind = part.partition("_")
-        if kind == "hand":
-            positions = _hand_positions(source, target, old, new, side)
-            positions = _rested(clip, target, old, new, part, positions, found)
-        goals["position"][:, g], goals["orientation"][:, g] = positions, new.orientations[:, joint]
-        soft = {"foot": (EXACT, FOOT_ORIENTATION), "hand": (EXACT, HAND_ORIENTATION)}.get(
-            kind, (HEAD_POSITION, HEAD_ORIENTATION)
-        )
-        goals["position_softness"][:, g], goals["orientation_softness"][:, g] = soft
-    return goals
-
-
-def _hand_positions(source: Humanoid, target: Humanoid, old: Frames, new: Frames, side: str) -> Floats:
-    """Return positions (F, 3) of a hand [m], as far from the shoulder as before in arm lengths."""
-    ratio = target.limb(f"{side}_arm").length / source.limb(f"{side}_arm").length
-    hand, shoulder = f"{side}_hand", f"{side}_upper_arm"
-    displacement = old.positions[:, source.roles[hand]] - old.positions[:, source.roles[shoulder]]
-    return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * displacement)
-
-
-def _part_ratio(source: Humanoid, target: Humanoid, part: str) -> float:
-    """Return how much larger a part of the target is: its leg, its arm, or its whole body for trunk and head."""
-    if part.endswith(("leg", "foot", "toes")):
-        return target.leg_length / source.leg_length
-    if part.endswith(("arm", "hand")):
-        arm = f"{part.partition('_')[0]}_arm"
-        return target.limb(arm).length / source.limb(arm).length
-    return target.joint_height / source.joint_height
-
-
-def _rested(
-    clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, positions: Floats, found: tuple[Contact, ...]
-) -> Floats:
-    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, as that is larger."""
-    source, total, moved = clip.body, np.zeros((len(clip), 1)), np.zeros_like(positions)
-    for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
-        inside = np.zeros(len(clip), np.bool_)
-        for contact in found:
-            inside[contact.first : contact.last + 1] |= (contact.part, contact.on) == (part, on)
-        weight = ramp(inside, RAMP * clip.fps)[:, None]
-        o, n, ratio = source.roles[on], target.roles[on], _part_ratio(source, target, on)
-        orientation = source.canonical_orientation(old, o)
-        seen = rotate(conjugate(orientation), old.positions[:, source.roles[part]] - old.positions[:, o])
-        there = new.positions[:, n] + rotate(target.canonical_orientation(new, n), ratio * seen)
-        total, moved = total + weight, moved + weight * (there - positions)
-    # A hand on two parts at once is between the places that either gives it.
-    return np.asarray(positions + moved / np.maximum(total, 1.0))

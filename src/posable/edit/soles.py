@@ -13,7 +13,7 @@ kinks, so nothing leaps where a contact begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..body import Humanoid
 from ..body.measures import sole_of, sole_points
 from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, rotate
-from ..skeleton import Frames
+from ..skeleton import Frames, Pose
 from ..skeleton.character import SkinnedMesh, Skinning
 from .contacts import GROUND, Contact
 from .stances import runs
@@ -36,6 +36,24 @@ LIFTING = (0.04, 0.03, 0.02, 0.02, 0.01, 0.01)
 """[s]: standard deviations of those on lifts of a foot that swings, one after the other: each lifts it by what is left
 of what it is under the floor."""
 SIDES = ("left", "right")
+BLOCK = 4096  # frames that are posed at once
+
+
+@dataclass(frozen=True, eq=False)
+class SoleTrack:
+    """How one sole of a body moves over F frames [m]."""
+
+    lowest: Floats
+    """(F,) the height of its lowest point."""
+    heel: Floats
+    """(F, 3) what a foot stands on: `Soles.standing_points`."""
+    ball: Floats
+    heel_height: Floats
+    """(F,) the heights of `Soles.undersides`."""
+    ball_height: Floats
+
+    def __getitem__(self, rows: slice) -> SoleTrack:
+        return SoleTrack(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 class Soles:
@@ -92,6 +110,20 @@ class Soles:
         if toes is not None:
             ball = frames.positions[:, toes] - np.array([0.0, sole_of(self.body, side).hinge, 0.0])
         return heel, ball
+
+    def tracks(self, pose: Pose) -> dict[str, SoleTrack]:
+        """Return how both soles move in poses (F,), by side; a block of frames at once is posed."""
+        count = len(pose.translation)
+        found = {side: SoleTrack(np.empty(count), *np.empty((2, count, 3)), *np.empty((2, count))) for side in SIDES}
+        for first in range(0, count, BLOCK):
+            rows = slice(first, first + BLOCK)
+            frames = self.body.skeleton.forward(pose[rows])
+            for side, track in found.items():
+                track.lowest[rows] = self.lowest(frames, side)
+                track.heel[rows], track.ball[rows] = self.standing_points(frames, side)
+                heel, ball = self.undersides(frames, side)
+                track.heel_height[rows], track.ball_height[rows] = heel[:, 1], ball[:, 1]
+        return found
 
     def _anchors(self, side: str) -> Floats:
         (heel, ball), _ = sole_points(self.body, side)
@@ -190,20 +222,30 @@ def placements(contacts: Sequence[Contact], frames: int) -> list[Placement]:
     return found
 
 
-def floors(stands: Sequence[Placement], source: Soles, frames: Frames, target: Soles, ratio: float) -> list[Floats]:
+def floors(
+    stands: Sequence[Placement], soles: tuple[Soles, Soles], tracks: dict[str, SoleTrack], ratio: float
+) -> list[Floats]:
     """Return the height [m] of the surface under each placement on the target, in each of its frames.
 
     Under a skin it is one height, the median of that of the source's heel or ball, whichever is down (its toes are not
     asked, which are captured badly); at height 0 where it is near. Without a skin it is as high as the source's sole in
     each frame, since neither sole is known to a centimetre.
+
+    Args:
+        stands: the placements.
+        soles: those of the source and of the target.
+        tracks: of the source's soles.
+        ratio: leg length of the target over that of the source.
     """
     found = []
+    source, target = soles
     near = GROUNDED / 0.83 * target.body.leg_length
     for stand in stands:
-        heights = ratio * source.lowest(frames, stand.side)[stand.rows]
+        track = tracks[stand.side]
+        heights = ratio * track.lowest[stand.rows]
         if target.skinned:
             if not source.skinned:
-                heel, ball = (ratio * point[stand.rows, 1] for point in source.undersides(frames, stand.side))
+                heel, ball = (ratio * height[stand.rows] for height in (track.heel_height, track.ball_height))
                 down = [np.where(rows[stand.rows], x, np.inf) for rows, x in ((stand.heel, heel), (stand.ball, ball))]
                 heights = np.minimum(*down)
             level = float(np.median(heights))
@@ -216,6 +258,7 @@ def ankle_positions(
     stands: Sequence[Placement],
     surfaces: Sequence[Floats],
     source: tuple[Soles, Frames],
+    tracks: dict[str, SoleTrack],
     target: tuple[Soles, Frames],
     ratio: float,
     fps: float,
@@ -227,6 +270,7 @@ def ankle_positions(
         stands: the placements.
         surfaces: the heights under each of them.
         source: its soles, and the poses to follow.
+        tracks: of its soles in these poses.
         target: its soles, and poses with the orientations that its feet will have.
         ratio: leg length of the target over that of the source.
         fps: frames per second.
@@ -237,7 +281,7 @@ def ankle_positions(
     base = ratio * old + np.array([0.0, target[0].depth(side) - ratio * source[0].depth(side), 0.0])
     base = base + _apart(source, target[0].body, ratio, side)
     under = target[0].lowest(target[1], side) - new[:, 1]
-    points = source[0].standing_points(source[1], side)
+    points = (tracks[side].heel, tracks[side].ball)
     offsets = [rotate(target[1].orientations[:, foot_now], anchor) for anchor in target[0].anchors[side]]
     known, requested = [], []
     for stand, heights in zip(stands, surfaces, strict=True):
@@ -267,7 +311,7 @@ def ankle_positions(
     placed = base + correction
     if not target[0].skinned:
         return np.asarray(placed)
-    floor = every_floor(stands, surfaces, (source[0], target[0]), source[1])[side]
+    floor = every_floor(stands, surfaces, (source[0], target[0]), tracks)[side]
     for width in LIFTING:
         missing = np.where(standing, 0.0, np.maximum(floor - under - placed[:, 1], 0.0))
         placed[:, 1] += gaussian_filter1d(missing, width * fps, mode="nearest")
@@ -293,7 +337,10 @@ def _half_width(body: Humanoid, leg: str) -> float:
 
 
 def every_floor(
-    stands: Sequence[Placement], surfaces: Sequence[Floats], soles: tuple[Soles, Soles], frames: Frames
+    stands: Sequence[Placement],
+    surfaces: Sequence[Floats],
+    soles: tuple[Soles, Soles],
+    tracks: dict[str, SoleTrack],
 ) -> dict[str, Floats]:
     """Return the height (F,) [m] that each foot of the target must not sink under; minus infinity where there is none.
 
@@ -304,17 +351,17 @@ def every_floor(
         stands: the placements.
         surfaces: the heights under each of them.
         soles: those of the source and of the target.
-        frames: of the source.
+        tracks: of the source's soles.
     """
     ratio, near = soles[1].body.leg_length / soles[0].body.leg_length, GROUNDED / 0.83 * soles[1].body.leg_length
     found = {}
     for side in SIDES:
         own = [(stand, heights) for stand, heights in zip(stands, surfaces, strict=True) if stand.side == side]
-        floor = np.full(len(frames.positions), -np.inf)
+        floor = np.full(len(tracks[side].lowest), -np.inf)
         if own and soles[1].skinned:
             rows = [np.arange(stand.first, stand.last + 1) for stand, _ in own]
             between = _floor_between(rows, [heights for _, heights in own], len(floor))
-            floor = np.minimum(between, ratio * soles[0].lowest(frames, side) + near)
+            floor = np.minimum(between, ratio * tracks[side].lowest + near)
         for stand, heights in own:
             floor[stand.rows] = heights
         found[side] = floor

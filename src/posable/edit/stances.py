@@ -31,8 +31,7 @@ from ..body.measures import sole_of, sole_points
 from ..compute import check_stop
 from ..compute.types import Bools, Floats
 from ..math import rotate
-from ..skeleton import Frames
-from .clip import Clip
+from ..skeleton import Frames, Motion
 
 LEG = 0.83  # [m]
 SLOW, FAST, FAST_HEEL = 0.3, 0.55, 0.45  # [m/s]
@@ -50,29 +49,35 @@ LIFTED, LIFTED_SLOWLY, SLOWLY = 0.012, 0.015, 0.15  # [m], [m], [m/s]: a slow po
 CARRIED, CARRIED_SLOWLY, CARRIED_SPEED = 0.02, 0.04, 0.4  # the same of a ball that carries alone
 HEEL_OFF = 0.03  # [m]: a heel that much above the ball, however slow, is on no surface
 NEARBY = 0.4  # [s]: over which the height of a carrying ball is compared
+BLOCK = 4096  # frames that are posed at once
 SIDES = ("left", "right")
 
 
-def find_stances(clip: Clip) -> dict[str, Bools]:
-    """Return, for each part of the feet, the frames (F,) in which it stands.
+def find_stances(motion: Motion, body: Humanoid) -> dict[str, Bools]:
+    """Return, for each part of the feet, the frames (F,) in which it stands; a block of frames at once is posed.
 
     "left_foot" is the heel of the foot, "left_toes" its ball, where the body has toes; else "left_foot" is either.
     """
-    body = clip.body
-    frames = body.skeleton.forward(clip.motion.pose)
-    sides = [side for side in SIDES if f"{side}_foot" in body.roles]
-    feet = {side: _read_foot(body, frames, side, clip.fps) for side in sides}
-    hips = frames.positions[:, body.roles["hips"], 1] * (LEG / body.leg_length)
+    fps, sides = motion.fps, [side for side in SIDES if f"{side}_foot" in body.roles]
+    points = {side: np.empty((2, len(motion), 3)) for side in sides}
+    hips = np.empty(len(motion))
+    for first in range(0, len(motion), BLOCK):
+        rows = slice(first, first + BLOCK)
+        frames = body.skeleton.forward(motion.pose[rows])
+        hips[rows] = frames.positions[:, body.roles["hips"], 1] * (LEG / body.leg_length)
+        for side in sides:
+            points[side][:, rows] = _heel_and_ball(body, frames, side)
+    feet = {side: _read_foot(points.pop(side), body, fps) for side in sides}
     found: dict[str, Bools] = {}
-    for side, placements in _placements(feet, hips, clip.fps).items():
-        heel, ball = np.zeros((2, len(clip)), np.bool_)
+    for side, placements in _placements(feet, hips, fps).items():
+        heel, ball = np.zeros((2, len(motion)), np.bool_)
         for first, last in placements:
             rows = slice(first, last + 1)
-            heel[rows], ball[rows] = _points_down(feet[side], rows, clip.fps)
+            heel[rows], ball[rows] = _points_down(feet[side], rows, fps)
         if f"{side}_toes" in body.roles:
-            found[f"{side}_foot"], found[f"{side}_toes"] = _lasting(heel, clip.fps), _lasting(ball, clip.fps)
+            found[f"{side}_foot"], found[f"{side}_toes"] = _lasting(heel, fps), _lasting(ball, fps)
         else:
-            found[f"{side}_foot"] = _lasting(heel | ball, clip.fps)
+            found[f"{side}_foot"] = _lasting(heel | ball, fps)
     return found
 
 
@@ -98,7 +103,8 @@ class _Foot:
         return np.minimum(self.ball, self.heel - self.flat)
 
 
-def _read_foot(body: Humanoid, frames: Frames, side: str, fps: float) -> _Foot:
+def _heel_and_ball(body: Humanoid, frames: Frames, side: str) -> list[Floats]:
+    """Return the undersides of heel and ball (F, 3) [m] of a foot."""
     foot, toes = body.roles[f"{side}_foot"], body.roles.get(f"{side}_toes")
     (heel, ball), _ = sole_points(body, side)
     sole = sole_of(body, side)
@@ -108,6 +114,11 @@ def _read_foot(body: Humanoid, frames: Frames, side: str, fps: float) -> _Foot:
         0.5 * sole.ball
     ):  # the foot turns about this joint; a rig whose toes begin at the ankle has only the sole
         points[1] = frames.positions[:, toes] - np.array([0.0, sole.hinge, 0.0])
+    return points
+
+
+def _read_foot(points: Floats, body: Humanoid, fps: float) -> _Foot:
+    """Return a foot from its heel and ball (2, F, 3) [m]."""
     smooth = [_filtered(point * (LEG / body.leg_length), NOISE * fps) for point in points]
     speeds = [np.linalg.norm(np.gradient(p, axis=0), axis=-1) * fps if len(p) > 1 else np.zeros(len(p)) for p in smooth]
     heights = [point[:, 1] for point in smooth]

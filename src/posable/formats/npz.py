@@ -29,6 +29,7 @@ from .doubts import doubts
 FORMAT = "posable-motion"
 VERSION = 1
 MAX_BYTES = 1 << 34
+BLOCK = 4096  # frames whose rotations are looked at, at once
 _UNIT = 1e-6  # how far a rotation's length may be from 1
 
 # What a member may be: its numbers ("U": text) and its number of axes.
@@ -56,7 +57,7 @@ def write(motion: Motion, path: Path, *, layout: str = FORMAT, character: str | 
     skeleton, pose = motion.skeleton, motion.pose
     if not pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
-    if (np.abs(np.linalg.norm(pose.rotations, axis=-1) - 1) > _UNIT).any():
+    if _no_rotation(pose) is not None:
         raise PosableError(f"cannot write {str(path)!r}: the motion has rotations that are no unit quaternions")
     arrays: dict[str, Any] = {
         "format": FORMAT,
@@ -137,10 +138,20 @@ def _motion(arrays: dict[str, NDArray[Any]]) -> Motion:
     )
     _keep_bits(skeleton, arrays)
     pose = Pose(arrays["translation"], arrays["rotations"], arrays.get("moved"))
-    if (bad := np.argwhere(np.abs(np.linalg.norm(pose.rotations, axis=-1) - 1) > _UNIT)).size:
-        frame, joint = bad[0].tolist()
+    if (bad := _no_rotation(pose)) is not None:
+        frame, joint = bad
         raise PosableError(f"the rotation of joint {skeleton.names[joint]!r} in frame {frame} is no unit quaternion")
     return Motion(skeleton, pose, float(arrays["fps"]), str(arrays["name"]), tuple(arrays["notes"].tolist()))
+
+
+def _no_rotation(pose: Pose) -> tuple[int, int] | None:
+    """Return the first frame and joint whose rotation is no unit quaternion, a block of frames at once."""
+    for first in range(0, len(pose), BLOCK):
+        off = np.abs(np.linalg.norm(pose.rotations[first : first + BLOCK], axis=-1) - 1.0) > _UNIT
+        if off.any():
+            frame, joint = np.argwhere(off)[0].tolist()
+            return first + frame, joint
+    return None
 
 
 def _keep_bits(skeleton: Skeleton, arrays: dict[str, NDArray[Any]]) -> None:

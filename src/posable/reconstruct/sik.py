@@ -203,11 +203,13 @@ class SequentialIK:
         if lock_feet:
             requested = np.array(requested, order="C")
             FootLock(self.markers, self.body.leg_length).step(requested, 1.0 / fps)
-        rows = self._rows(requested, rotations)
-        state = new_state(1)
-        for block in _blocks(rows):  # so that a long track can be stopped
-            self._reconstruct(1, block, state, 1.0 / fps)
-        frames = self._solution([rows], given.shape[:1], orientations)
+        state, parts = new_state(1), []
+        for first in range(0, max(len(requested), 1), TRACK_BLOCK):  # so that a long track can be stopped
+            block = slice(first, first + TRACK_BLOCK)
+            rows = self._rows(requested[block], rotations[block])
+            self._reconstruct(1, rows, state, 1.0 / fps)
+            parts.append(results(rows))
+        frames = self._solution(parts, given.shape[:1], orientations)
         return motion_solution(Motion(self.body.skeleton, frames.pose, fps), frames)
 
     def _tracks(self, points: Floats, orientations: Orientations | None, fps: float) -> Any:
@@ -400,15 +402,3 @@ def _oriented(body: Humanoid, markers: tuple[str, ...]) -> tuple[str, ...]:
     tracked = set(CHESTS) & set(markers)
     chests = tracked or {role for role in CHESTS if body.roles.get(role, -1) == list(body.spine)[body.chest]}
     return tuple(role for role in TRACKABLE if role in body.roles and (role not in CHESTS or role in chests))
-
-
-def _blocks(rows: Rows) -> list[Rows]:
-    """Return the rows of one track as parts of it, in order; they share their memory."""
-    count = len(rows.points)
-    if count <= TRACK_BLOCK:
-        return [rows]
-    parts: list[list[Any]] = [
-        [each[first : first + TRACK_BLOCK] if len(each) == count else each for each in rows]
-        for first in range(0, count, TRACK_BLOCK)
-    ]
-    return [Rows(*part) for part in parts]

@@ -41,6 +41,8 @@ TRACKED = (
     "head",
     *(f"{side}_{part}" for side in ("left", "right") for part in ("hand", "foot", "lower_arm", "lower_leg")),
 )
+SIDES = ("left", "right")
+BLOCK = 4096  # frames at once
 ORIENTED = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
 
 
@@ -91,7 +93,9 @@ def read_markers(path: Path, *, up: str | None = None) -> Markers:
     if how:
         notes.append(how)
     if axis == "z":
-        positions = np.stack([positions[..., 0], positions[..., 2], -positions[..., 1]], axis=-1)
+        for first in range(0, len(positions), BLOCK):
+            rows = positions[first : first + BLOCK]
+            rows[..., 1:] = np.stack([rows[..., 2], -rows[..., 1]], axis=-1)
     return Markers(tuple(labels), positions, file.rate, tuple(notes))
 
 
@@ -135,42 +139,63 @@ def _with_arms(body: Any, pose: Pose, joints: Joints) -> Pose:
     """Return the poses with clavicles that reach for the shoulders' markers, and arms that bend where elbows are.
 
     `SequentialIK` knows no shoulders. Where markers were lost, its own answer stays: elbows and hands where it has
-    them, and clavicles between what they did before and after.
+    them, and clavicles between what they did before and after. A block of frames at once is posed.
     """
-    tracked = body.skeleton.forward(pose)
+    aimed = {}
+    for side in SIDES:
+        known: Bools = np.asarray(np.isfinite(joints.positions[f"{side}_upper_arm"]).all(axis=-1))
+        if known.any():
+            parts = [_clavicles(body, pose[rows], joints, side, rows) for rows in _blocks(len(known))]
+            aimed[body.index(f"{side}_shoulder")] = _bridged(np.concatenate(parts), known)
     rotations = pose.rotations.copy()
-    sides = ("left", "right")
-    for side in sides:
-        clavicle, shoulder = body.index(f"{side}_shoulder"), body.index(f"{side}_upper_arm")
-        base = tracked.positions[:, clavicle]
-        seen = joints.positions[f"{side}_upper_arm"]
-        known: Bools = np.asarray(np.isfinite(seen).all(axis=-1))
-        if not known.any():
-            continue
-        now = tracked.positions[:, shoulder] - base
-        aimed = between(_directions(now), _directions(np.where(known[:, None], seen - base, now)))
-        above = tracked.orientations[:, body.skeleton.parents[clavicle]]
-        local = multiply(conjugate(above), multiply(aimed, tracked.orientations[:, clavicle]))
-        rotations[:, clavicle] = _bridged(local, known)
-    made = Pose(pose.translation, rotations)
-    parts = [body.index(f"{side}_{part}") for side in sides for part in ("hand", "lower_arm")]
-    own_positions = {joint: tracked.positions[:, joint].copy() for joint in parts}
-    own_orientations = {joint: tracked.orientations[:, joint].copy() for joint in parts}
-    del tracked, rotations  # as large as all frames of all joints
+    for rows in _blocks(len(rotations)):
+        for joint, local in aimed.items():
+            rotations[rows, joint] = local[rows]
+        rotations[rows] = _with_hands(body, pose[rows], rotations[rows], joints, rows)
+    return Pose(pose.translation, rotations)
+
+
+def _clavicles(body: Any, pose: Pose, joints: Joints, side: str, rows: slice) -> Floats:
+    """Return rotations (F, 4) of a clavicle that reaches for its shoulder's marker, in some rows of all frames."""
+    tracked = body.skeleton.forward(pose)
+    clavicle, shoulder = body.index(f"{side}_shoulder"), body.index(f"{side}_upper_arm")
+    base, seen = tracked.positions[:, clavicle], joints.positions[f"{side}_upper_arm"][rows]
+    now, known = tracked.positions[:, shoulder] - base, np.isfinite(seen).all(axis=-1, keepdims=True)
+    aimed = between(_directions(now), _directions(np.where(known, seen - base, now)))
+    above = tracked.orientations[:, body.skeleton.parents[clavicle]]
+    return multiply(conjugate(above), multiply(aimed, tracked.orientations[:, clavicle]))
+
+
+def _with_hands(body: Any, pose: Pose, rotations: Floats, joints: Joints, rows: slice) -> Floats:
+    """Return rotations (F, J, 4) with arms whose wrists and elbows are where they were seen, in rows of all frames.
+
+    Args:
+        body: of the poses.
+        pose: (F,) before clavicles were moved: hands stay oriented as there, and unseen ones where they are.
+        rotations: (F, J, 4) to be changed.
+        joints: where joints were seen, in all frames.
+        rows: which of them.
+    """
+    tracked, made = body.skeleton.forward(pose), Pose(pose.translation, rotations)
     target_of = later_room("limb").Target
-    for side in sides:
+    for side in SIDES:
         hand, elbow = (body.index(f"{side}_{part}") for part in ("hand", "lower_arm"))
         ends, poles = (
-            np.where(np.isfinite(joints.positions[f"{side}_{part}"]), joints.positions[f"{side}_{part}"], own)
-            for part, own in (("hand", own_positions[hand]), ("lower_arm", own_positions[elbow]))
+            np.where(np.isfinite(seen), seen, tracked.positions[:, joint])
+            for seen, joint in (
+                (joints.positions[f"{side}_hand"][rows], hand),
+                (joints.positions[f"{side}_lower_arm"][rows], elbow),
+            )
         )
         # Limits of the wrist would move the elbow: the arm is placed first, and the hand rotated as it was then.
         made = body.place(made, f"{side}_hand", target_of(ends, pole=poles)).pose
-        above = body.skeleton.forward(made).orientations[:, body.skeleton.parents[hand]].copy()
-        rotations = made.rotations.copy()
-        rotations[:, hand] = multiply(conjugate(above), own_orientations[hand])
-        made = Pose(made.translation, rotations)
-    return made
+        above = body.skeleton.forward(made).orientations[:, body.skeleton.parents[hand]]
+        made.rotations[:, hand] = multiply(conjugate(above), tracked.orientations[:, hand])
+    return made.rotations
+
+
+def _blocks(count: int) -> list[slice]:
+    return [slice(first, first + BLOCK) for first in range(0, count, BLOCK)]
 
 
 def _directions(vectors: Floats) -> Floats:

@@ -14,6 +14,7 @@ the joint regressor of the user's own model file gives; and the floor is where f
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compute import FormatError, PosableError
-from ...compute.archive import write_archive
+from ...compute.archive import member_names, write_archive
 from ...compute.lazy import later_room
 from ...compute.types import Floats
 from ...math import conjugate, exp, log, multiply, rotate
@@ -39,12 +40,12 @@ ORIGIN = np.array([0.0, -0.23, 0.03])
 """(3,) [m] where the pelvis of SMPL's mean body is from the origin of the model, which is what `trans` moves."""
 RATE = 30.0  # frames a second of a file that says none
 MOST_ANGLE = 1e4  # [rad]
-BLOCK = 4096  # frames at once
+BLOCK = 1024  # frames at once
 BETAS = 16
-_PARTS = (("root_orient", 1), ("pose_body", 21), ("pose_jaw", 1), ("pose_eye", 2), ("pose_hand", 30))
+_PARTS = {"root_orient": 1, "pose_body": 21, "pose_jaw": 1, "pose_eye": 2, "pose_hand": 30}
 _ROWS = {66: BODY, 72: (*BODY, "left_hand", "right_hand"), 156: (*BODY, *HANDS), 165: NAMES}
 """How many numbers a row of `poses` has, and of which joints."""
-_MEMBERS = ("poses", "trans", "betas", "gender", "mocap_framerate", "mocap_frame_rate", *(name for name, _ in _PARTS))
+_MEMBERS = ("poses", "trans", "betas", "gender", "mocap_framerate", "mocap_frame_rate")
 
 
 def read(
@@ -53,7 +54,7 @@ def read(
     """Read a file of AMASS; the options are those of `posable.load`."""
     if up is not None and up not in UP:
         raise PosableError(f"up={up!r}: expected 'y' or 'z'")
-    arrays = read_members(path, _MEMBERS)
+    arrays = read_members(path, _MEMBERS if "poses" in member_names(path) else (*_MEMBERS, *_PARTS))
     names, angles = _angles(path, arrays)
     trans = _numbers(path, arrays, "trans", (None, 3))
     if len(trans) != len(angles):
@@ -94,21 +95,26 @@ def write(motion: Motion, path: Path, *, character: str | os.PathLike[str] | Non
     if not motion.pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
     shape = {} if character is None else read_members(Path(character), ("betas", "gender"))
-    own = _as_smpl(motion)
-    count, back = len(own), conjugate(UP["z"])
-    rotations = own.pose.rotations.copy()
-    rotations[:, 0] = multiply(back, rotations[:, 0])
-    angles = {name: log(rotations[:, j]) for j, name in enumerate(own.skeleton.names)}
-    still = np.zeros((count, 3))
-    whole = NAMES if "jaw" in angles else (*BODY, *HANDS)
-    poses = np.concatenate([angles.get(name, still) for name in whole], axis=1)
+    skeleton, poses_of = _as_smpl(motion)
+    names, count, back = skeleton.names, len(motion), conjugate(UP["z"])
+    whole = NAMES if "jaw" in names else (*BODY, *HANDS)
+    known = [(whole.index(name), names.index(name)) for name in whole if name in names]
+    angles, trans = np.zeros((count, len(whole), 3)), np.empty((count, 3))
+    for first in range(0, count, BLOCK):
+        rows = slice(first, first + BLOCK)
+        pose = poses_of(motion.pose[rows])
+        rotations = pose.rotations.copy()
+        rotations[:, 0] = multiply(back, rotations[:, 0])
+        angles[rows, [k for k, _ in known]] = log(rotations[:, [j for _, j in known]])
+        trans[rows] = rotate(back, pose.translation) - ORIGIN
+    poses = angles.reshape(count, 3 * len(whole))
     rate = np.float64(motion.fps)
     arrays: dict[str, Any] = {
         "poses": poses,
         "root_orient": poses[:, :3],
         "pose_body": poses[:, 3:66],
         "pose_hand": poses[:, -90:],
-        "trans": rotate(back, own.pose.translation) - ORIGIN,
+        "trans": trans,
         "betas": np.zeros(BETAS),
         "num_betas": np.int64(BETAS),
         "gender": np.array("neutral"),
@@ -125,22 +131,19 @@ def write(motion: Motion, path: Path, *, character: str | os.PathLike[str] | Non
     write_archive(path, arrays)
 
 
-def _as_smpl(motion: Motion) -> Motion:
-    """Return a person's motion on SMPL's joints: its own where it has them, else its canonical posture."""
+def _as_smpl(motion: Motion) -> tuple[Skeleton, Callable[[Pose], Pose]]:
+    """Return SMPL's joints for a person, and what gives their poses: its own where it has them, else its canonical
+    posture.
+    """
     skeleton = motion.skeleton
     if set(BODY) <= set(skeleton.names) <= {*NAMES, "left_hand", "right_hand"} and _aligned(skeleton):
-        return motion
+        return skeleton, lambda pose: pose
     body = later_room("body").Humanoid(skeleton)
     body.require_person("a file of AMASS")
     target = later_room("body").Humanoid(smpl_skeleton((*BODY, *HANDS)))
     # As long in the leg as the person is, so that the hips are where they were [m].
     target = later_room("body").Humanoid(target.skeleton.scaled(body.leg_length / target.leg_length))
-    translation, rotations = np.empty((len(motion), 3)), np.empty((len(motion), len(target.skeleton), 4))
-    for first in range(0, len(motion), BLOCK):
-        here = slice(first, first + BLOCK)
-        pose = target.pose(body.canonical(motion.pose[here]))
-        translation[here], rotations[here] = pose.translation, pose.rotations
-    return Motion(target.skeleton, Pose(translation, rotations), motion.fps, motion.name)
+    return target.skeleton, lambda pose: target.pose(body.canonical(pose))
 
 
 def _aligned(skeleton: Skeleton) -> bool:
@@ -159,7 +162,7 @@ def _angles(path: Path, arrays: dict[str, NDArray[Any]]) -> tuple[tuple[str, ...
         return names, poses.reshape(len(poses), len(names), 3)
     parts, names = [], tuple[str, ...]()
     has_face = "pose_jaw" in arrays or "pose_eye" in arrays
-    for name, joints in _PARTS:
+    for name, joints in _PARTS.items():
         face = name in ("pose_jaw", "pose_eye")
         if name in arrays:
             parts.append(_numbers(path, arrays, name, (None, 3 * joints)))

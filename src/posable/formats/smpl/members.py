@@ -73,7 +73,7 @@ def _array(path: Path, location: str, data: bytes) -> NDArray[Any]:
         raise FormatError(path, "holds Python objects (a pickle), which are never read", location)
     if dtype.kind not in PLAIN or dtype.names is not None or dtype.itemsize == 0:
         raise FormatError(path, f"has numbers of kind {str(dtype)[:40]}", location)
-    body = memoryview(data)[len(data) - len(file.read()) :]
+    body = memoryview(data)[file.seek(0, io.SEEK_CUR) :]
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(body):
         raise FormatError(path, f"has {len(body)} bytes for an array of shape {str(shape)[:80]}", location)
     if not len(body) and any(length > 1_000_000 for length in shape):

@@ -1,0 +1,136 @@
+"""Long clips: what it takes to read, write, retarget and render them, from a minute to an hour at 120 frames a second.
+
+The built-in boxer (29 joints) boxes on and on. Each step is a command as a user gives it, in a process of its own whose
+peak of resident memory is measured. The motion itself is 32 bytes a joint and frame; the last column is how many of it
+the memory grows by, from the shortest clip to the longest. FBX and C3D files, which are not written by Posable, are
+written by what the tests write theirs with.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import posable as ps
+from tests.formats.fbx_files import Scene
+from tests.formats.test_c3d import labelled, plain
+
+from .harness import Sheet
+
+FPS = 120.0
+MINUTES = tuple(float(word) for word in os.environ.get("POSABLE_LONG_MINUTES", "1 5 15 60").split())
+"""How long the clips are; a machine with little room or time measures fewer."""
+FILMED = ("--size", "64x64", "--workers", "1")
+"""Small pictures: time is that of the motion, and memory of a picture no matter."""
+
+
+def run() -> list[Sheet]:
+    """Return the peaks of memory, and the times, of every step."""
+    memory: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for minutes in MINUTES:
+            folder = Path(place)
+            for step, arguments in _steps(folder, minutes):
+                peak, taken = _measured(arguments)
+                memory.setdefault(step, []).append(peak)
+                seconds.setdefault(step, []).append(taken)
+                print(f"{minutes:g} min: {step}: {peak:.0f} MB, {taken:.1f} s", flush=True)
+            for path in folder.iterdir():
+                path.unlink()
+    return [
+        _sheet("Peak memory of a command [MB]", memory, "times the motion", _growth),
+        _sheet("Time of a command [s]", seconds, "frames a second, of the longest", _rate),
+    ]
+
+
+def _steps(folder: Path, minutes: float) -> list[tuple[str, list[str]]]:
+    """Write the files of one length; return the commands, by what they do."""
+    motion = boxing_for(minutes)
+    clip = folder / "boxing.npz"
+    ps.save(motion, clip)
+    write_fbx(folder / "boxing.fbx", len(motion))
+    write_c3d(folder / "boxing.c3d", motion)
+    del motion
+    kinds = ("bvh", "glb", "usda")
+    steps = [("info of an npz", ["info", str(clip)])]
+    for kind in kinds:
+        file = str(folder / f"boxing.{kind}")
+        steps += [(f"write {kind}", ["convert", str(clip), file]), (f"info of a {kind}", ["info", file])]
+    amass = str(folder / "amass.npz")
+    steps += [("write AMASS", ["convert", str(clip), amass, "--layout", "amass"]), ("info of AMASS", ["info", amass])]
+    steps += [(f"info of an {kind}", ["info", str(folder / f"boxing.{kind}")]) for kind in ("fbx", "c3d")]
+    steps += [("retarget", ["retarget", str(clip), str(folder / "taller.npz"), "--height", "1.9"])]
+    steps += [("render, 2 pictures a second", ["render", str(clip), str(folder / "film.gif"), "--rate", "2", *FILMED])]
+    return steps
+
+
+def boxing_for(minutes: float) -> ps.Motion:
+    """The built-in boxing over and over: its last frame is followed by its first."""
+    once = ps.samples.boxing(fps=FPS)
+    frames = np.arange(round(60.0 * minutes * FPS)) % len(once)
+    return once.replace(pose=once.pose[frames])
+
+
+def write_fbx(path: Path, frames: int, joints: int = 29) -> None:
+    """Write a chain of joints, each with three curves of a key a frame."""
+    scene, times, at = Scene(TimeMode=14, CustomFrameRate=FPS), np.arange(frames) / FPS, 0
+    _, layer = scene.take("Long", 0.0, float(times[-1]))
+    for joint in range(joints):
+        at = scene.model(f"j{joint}", at, LclTranslation=(0.0, 0.05, 0.0))
+        scene.animate(layer, at, "Rotation", times, 30.0 * np.sin(times[:, None] * [1.0, 1.3, 1.7] + joint))
+    scene.save(path, "binary")
+
+
+def write_c3d(path: Path, motion: ps.Motion) -> None:
+    """Write the markers of a person, a part of the frames at once."""
+    some = labelled(motion[:1])
+    said = {"frames": min(len(motion), 0xFFFF), "long": len(motion), "rate": FPS}
+    head = plain(np.stack(list(some.values()), axis=1), labels=list(some), units="mm", **said)
+    with path.open("wb") as file:
+        file.write(head[:1024])
+        for first in range(0, len(motion), 4096):
+            places = np.stack(list(labelled(motion[first : first + 4096]).values()), axis=1)
+            turned = 1000.0 * np.stack([places[..., 0], -places[..., 2], places[..., 1]], axis=-1)
+            file.write(np.concatenate([turned, np.zeros((*turned.shape[:2], 1))], axis=-1).astype("<f4").tobytes())
+        file.write(b"\0" * (-file.tell() % 512))
+
+
+def _measured(arguments: Sequence[str]) -> tuple[float, float]:
+    """Return the peak of resident memory [MB] of a command, and its time [s]."""
+    begun = time.monotonic()
+    child = subprocess.Popen([sys.executable, "-m", "posable", *arguments], stdout=subprocess.DEVNULL)
+    _, code, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(code)
+    if child.returncode not in (0, 1):  # 1: the motion has something to complain of
+        raise RuntimeError(f"posable {' '.join(arguments)} ended with {child.returncode}")
+    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6, time.monotonic() - begun
+
+
+def _growth(peaks: Sequence[float]) -> str:
+    joints = len(ps.samples.boxing().skeleton)
+    frames = 60.0 * FPS * (MINUTES[-1] - MINUTES[0])
+    return f"{(peaks[-1] - peaks[0]) * 1e6 / max(frames * (32 * joints + 24), 1.0):.1f}"
+
+
+def _rate(times: Sequence[float]) -> str:
+    return f"{60.0 * FPS * MINUTES[-1] / times[-1]:,.0f}"
+
+
+def _sheet(title: str, found: dict[str, list[float]], last: str, told: Callable[[Sequence[float]], str]) -> Sheet:
+    rows = [
+        {
+            "": step,
+            **{f"{minutes:g} min": f"{value:,.0f}" for minutes, value in zip(MINUTES, values)},
+            last: told(values),
+        }
+        for step, values in found.items()
+    ]
+    return Sheet(title, rows)
