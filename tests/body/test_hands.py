@@ -286,6 +286,50 @@ def test_an_object_inside_the_hand_is_a_collision_and_one_too_large_opens_it(fig
     assert Status.COLLISION not in answer.finger_status
 
 
+def test_of_several_obstacles_the_nearest_one_stops_a_finger(figure):
+    """Wherever they are in the list, and whatever kinds they are."""
+    pose = stretched_out(figure)
+    place, turn = hand_frame(figure, pose, "left")
+    near, far, box = place(-0.045, -0.09, 0.0), place(-0.4, -0.3, 0.2), place(-0.3, 0.3, 0.0)
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+        scene = ps.Scene()
+        for k in order:
+            if k == 0:
+                scene.sphere("held", 0.025, near)
+            elif k == 1:
+                scene.sphere("far", 0.05, far)
+            else:
+                scene.box("box", (0.02, 0.02, 0.02), box, turn)
+        answer = figure.close_hand(pose, "left", scene)
+        gaps = []
+        for points, radii in balls_of_fingers(figure, answer.pose, "left").values():
+            each = from_sphere(points, near, 0.025), from_sphere(points, far, 0.05), from_box(points, box, turn, 0.01)
+            gaps.append(min(float((away - radii).min()) for away in each))
+        np.testing.assert_allclose(answer.gaps, gaps, atol=2e-5)
+        assert (answer.finger_status[1:4] == Status.REACHED).all()
+        assert {*answer.touched} == {"held"}
+        assert min(gaps) > -1e-5
+
+
+def test_a_finger_of_which_one_bone_begins_inside_is_opened_and_the_others_are_not(figure):
+    """The bones before it are clear: a look at the clearest bone alone would leave the tip in the obstacle."""
+    pose = stretched_out(figure)
+    _, turn = hand_frame(figure, pose, "left")
+    start = figure.pose_hand(pose, "left", "ready")
+    tips = fingertips(figure, start, "left")[0]
+    scene, radius = ps.Scene(), 0.006
+    centre = tips[1] + pm.rotate(turn, [-0.008, 0.002, 0.0])  # on the palm's side of the index finger, a little in it
+    scene.sphere("bead", radius, centre)
+    begun = balls_of_fingers(figure, start, "left")
+    inside = {name: float((from_sphere(p, centre, radius) - r).min()) for name, (p, r) in begun.items()}
+    assert [name for name, gap in inside.items() if gap < 0.0] == ["left_index"]
+    points, radii = begun["left_index"]
+    assert (from_sphere(points[:800], centre, radius) - radii[:800]).min() > 0.002  # its first two bones
+    answer = figure.close_hand(pose, "left", scene)
+    judge(figure, answer, "left", lambda p: from_sphere(p, centre, radius))
+    assert Status.COLLISION not in answer.finger_status
+
+
 @given(st.integers(0, 10_000))
 @settings(max_examples=25)
 def test_any_scene_gives_a_finite_pose_with_true_statuses(seed):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TOUCHING = 1e-4
 """[m] A finger touches what is nearer than this."""
-FRACTION, MOST_STEPS = 0.95, 400
+FRACTION, MOST_STEPS = 0.95, 2000
 OPENINGS = 8
 """How many shapes on the way to a stretched hand are tried where that which fingers begin in is in an obstacle."""
 INSIDE = 1e-6
