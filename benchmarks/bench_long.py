@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -106,15 +105,22 @@ def write_c3d(path: Path, motion: ps.Motion) -> None:
         file.write(b"\0" * (-file.tell() % 512))
 
 
+PEAK = """
+import os, resource, sys, time
+begun = time.monotonic()
+code = os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)[1])
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, time.monotonic() - begun)
+"""
+"""A small program that starts the command: a process counts as its own what the one that started it had."""
+
+
 def _measured(arguments: Sequence[str]) -> tuple[float, float]:
     """Return the peak of resident memory [MB] of a command, and its time [s]."""
-    begun = time.monotonic()
-    child = subprocess.Popen([sys.executable, "-m", "posable", *arguments], stdout=subprocess.DEVNULL)
-    _, code, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(code)
-    if child.returncode not in (0, 1):  # 1: the motion has something to complain of
-        raise RuntimeError(f"posable {' '.join(arguments)} ended with {child.returncode}")
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6, time.monotonic() - begun
+    command = [sys.executable, "-S", "-c", PEAK, sys.executable, "-m", "posable", *arguments]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    if said[-3] not in ("0", "1"):  # 1: the motion has something to complain of
+        raise RuntimeError(f"posable {' '.join(arguments)} ended with {said[-3]}")
+    return float(said[-2]) * (1 if sys.platform == "darwin" else 1024) / 1e6, float(said[-1])
 
 
 def _growth(peaks: dict[float, float]) -> str:

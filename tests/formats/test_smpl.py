@@ -203,6 +203,78 @@ def test_nothing_is_unpickled_and_members_nobody_asks_for_stay_unread(tmp_path):
     assert len(ps.load(saved(tmp_path, **arrays))) == 5
 
 
+class Touches:
+    """A pickle that makes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"poses": lambda poses: poses.astype("f4"), "trans": lambda trans: trans.astype("f4")},
+        {"poses": lambda poses: poses.astype(">f8")},
+        {"poses": np.asfortranarray},
+        {"poses": lambda poses: poses.reshape(len(poses), -1, 3)},
+        {"gender": None},
+        {"betas": None, "gender": None, "dmpls": None},
+        {"gender": lambda _: np.array(b"neutral")},
+        {"gender": lambda _: np.array(None, dtype=object), "betas": lambda _: np.array([{}], dtype=object)},
+        {"betas": lambda betas: betas[None, :10]},
+        {"mocap_framerate": lambda rate: rate.reshape(1)},
+        {"mocap_framerate": lambda rate: rate.astype("i4")},
+    ],
+    ids=[
+        "f32",
+        "big-endian",
+        "columns",
+        "row a joint",
+        "no gender",
+        "bare",
+        "bytes",
+        "pickles",
+        "betas",
+        "list",
+        "int",
+    ],
+)
+@pytest.mark.parametrize("width", [66, 72, 156, 165])
+def test_members_as_programs_write_them_make_the_same_motion(tmp_path, width, changes):
+    plain = members(width=width)
+    other = {name: changes[name](value) if changes.get(name) else value for name, value in plain.items()}
+    other = {name: value for name, value in other.items() if changes.get(name, value) is not None}
+    one, two = (ps.load(saved(tmp_path, **arrays)) for arrays in (plain, other))
+    assert one.skeleton.names == two.skeleton.names and one.fps == two.fps == 120
+    assert np.abs(one.pose.rotations - two.pose.rotations).max() < 1e-6
+    assert np.abs(one.pose.translation - two.pose.translation).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["poses", "trans", "mocap_framerate", "gender", "betas", "dmpls"])
+def test_a_hostile_pickle_is_never_read(tmp_path, name):
+    made = tmp_path / "made"
+    path = saved(tmp_path, **members(**{name: np.array([Touches(made)], dtype=object)}))
+    if name in ("poses", "trans", "mocap_framerate"):
+        with pytest.raises(FormatError, match=f"member '{name}'.*pickle"):
+            ps.load(path)
+    else:
+        assert len(ps.load(path)) == 5
+    assert not made.exists()
+    np.load(path, allow_pickle=True)[name]  # what it would have done
+    assert made.exists()
+
+
+def test_an_archive_of_another_kind_is_told_from_ours_and_those_of_amass(tmp_path):
+    arrays = {"global_orient": np.zeros((5, 3)), "body_pose": np.zeros((5, 63)), "transl": np.zeros((5, 3))}
+    with pytest.raises(
+        FormatError, match="'root_orient' and 'pose_body': its members are body_pose, global_orient, tr"
+    ):
+        ps.load(saved(tmp_path, **arrays))
+
+
 def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_does(tmp_path):
     path = saved(tmp_path, np.savez_compressed, **members(frames=100_000, poses=np.zeros((100_000, 156)), dmpls=None))
     assert path.stat().st_size < 3_000_000 and zipfile.ZipFile(path).getinfo("poses.npy").file_size > 100_000_000

@@ -4,6 +4,7 @@ Pictures of all tabs at two sizes are left in build/studio, to be looked at; POS
 them at four thousand pixels, too.
 """
 
+import base64
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,8 @@ from posable.formats import load, save
 from posable.studio import Session, Studio
 from posable.studio.core.marks import Mark
 
-from .window import FEW, PATIENCE, ROOT, SIZE, Window, on_screen, settled, wait
+from ..formats.test_fbx import DATA as FBX_FILES
+from .window import FEW, PATIENCE, ROOT, SIZE, Window, differing, on_screen, settled, wait
 
 SIZES = ((1024, 640), (1440, 900), (3840, 2160))
 SHOTS = os.environ.get("POSABLE_SHOTS")
@@ -243,9 +245,41 @@ def test_a_picture_of_the_stage_is_downloaded(window: Window, session: Session, 
     assert np.asarray(picture).std() > 5, "something is on it"
 
 
+def test_a_video_is_of_what_this_window_sees_from_its_own_camera(
+    browser, window: Window, studio: Studio, session: Session, tmp_path: Path
+):
+    from PIL import Image
+
+    session.add(session.motion[:13], body=session.body, keep=False)  # five pictures of a GIF
+    other = Window(browser, studio, resolution=FEW)
+    films = {}
+    for view, seen_by in (("Front", other), ("Left", window)):
+        seen_by.press(view)
+        settled(seen_by)
+        still = seen_by.picture()
+        seen_by.press("Video")
+        with seen_by.page.expect_download() as download:
+            seen_by.page.get_by_role("button", name="GIF").click()
+        assert download.value.suggested_filename.endswith(".gif")
+        download.value.save_as(tmp_path / f"{view}.gif")
+        film = Image.open(tmp_path / f"{view}.gif")
+        pictures = []
+        for k in range(film.n_frames):
+            film.seek(k)
+            pictures.append(np.asarray(film.convert("RGB").resize(still.shape[1::-1]), int))
+        assert len(pictures) == 5
+        assert np.abs(pictures[0] - still).mean() < 12, "the first picture is the moment it begins with"
+        assert differing(pictures[0], pictures[-1]) > 0.003, "the body moves"
+        films[view] = pictures
+    assert differing(films["Front"][0], films["Left"][0]) > 0.02, "each window has its own camera"
+    assert session.time == 0.0 and not session.clock.playing
+    other.context.close()
+
+
 DROP = """([x, y, files]) => {
   const data = new DataTransfer();
-  for (const [name, text] of files) data.items.add(new File([text], name));
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  for (const [name, text] of files) data.items.add(new File([bytes(text)], name));
   const fire = (type) => document.elementFromPoint(x, y).dispatchEvent(new DragEvent(
     type, { bubbles: true, cancelable: true, dataTransfer: data, clientX: x, clientY: y }));
   fire("dragover");
@@ -261,9 +295,10 @@ def test_files_dropped_on_the_page_open_and_a_motion_dropped_on_a_body_is_put_on
     walk = session.active
     for name, frames in (("one", 30), ("two", 40)):
         save(session.motion[:frames], tmp_path / f"{name}.bvh")
-    one, two = ([file.name, file.read_text()] for file in sorted(tmp_path.glob("*.bvh")))
+    one, two = ([file.name, in_letters(file.read_bytes())] for file in sorted(tmp_path.glob("*.bvh")))
+    bad = ["bad.bvh", in_letters(b"HIERARCHY")]
     # The second of three cannot be read: it is reported, and the third comes all the same.
-    assert window.page.evaluate(DROP, [40, 40, [one, ["bad.bvh", "HIERARCHY"], two]]) == [True, False, True]
+    assert window.page.evaluate(DROP, [40, 40, [one, bad, two]]) == [True, False, True]
     wait(lambda: [actor.name for actor in session.actors] == ["walk", "one", "two"], "the files")
     assert any(message["kind"] == "error" and "bad.bvh" in message["text"] for message in session._messages)
     panel = window.page.get_by_role("tab", name="Play", exact=True).bounding_box()
@@ -286,6 +321,33 @@ def test_files_dropped_on_the_page_open_and_a_motion_dropped_on_a_body_is_put_on
     with window.page.expect_download():
         window.press("Save")
     session.open_sample("walk", keep=False)
+
+
+def test_files_of_other_programs_are_dropped_on_the_page(window: Window, session: Session, tmp_path: Path):
+    """Binary files of each kind, in one drop, more than one part of an upload each."""
+    ours = session.motion[:25]
+    for name in ("own.glb", "own.npz"):
+        save(ours, tmp_path / name)
+    save(ours, tmp_path / "amass.npz", layout="amass")
+    save(ours, tmp_path / "own.vrma")
+    paths = [FBX_FILES / "blender_default.fbx", *sorted(tmp_path.iterdir())]
+    files = [[path.name, in_letters(path.read_bytes())] for path in paths]
+    assert window.page.evaluate(DROP, [40, 40, files]) == [True, False, True]
+    names = ["walk", "blender_default", "amass", "own", "own", "own"]
+    wait(lambda: [actor.name.split(" ")[0] for actor in session.actors] == names, "the files")
+    assert all(actor.motion.pose.is_finite() for actor in session.actors)
+    assert len(session.actors[1].motion) == 9 and len(session.actors[-1].motion) == 25
+    if SHOTS or os.environ.get("POSABLE_SHOWN"):
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        settled(window)
+        window.page.screenshot(path=PICTURES / "dropped.png")
+    for _ in files:
+        session.undo()
+
+
+def in_letters(content: bytes) -> str:
+    """The bytes of a file as the page takes them."""
+    return base64.b64encode(content).decode()
 
 
 def look_at_all_tabs(window: Window, size: tuple[int, int], folder: Path | None) -> None:

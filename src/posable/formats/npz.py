@@ -103,6 +103,13 @@ def read(
             raise PosableError(f"{str(path)!r} is no file of AMASS; of an archive, option {option}= is for those")
     if not ours and members & set(archives.MEMBERS):
         return archives.read(path, read_any_archive(path, MAX_BYTES), robot=robot, fps=fps)
+    if members and not members & set(_MEMBERS):
+        listed = ", ".join(sorted(members))[:200]
+        raise FormatError(
+            path,
+            "is no motion of Posable, and none of AMASS, which has 'trans' and 'poses', or 'root_orient' and "
+            f"'pose_body': its members are {listed}",
+        )
     if robot is not None:
         raise PosableError(f"{str(path)!r} is no robot's motion for training; option robot= is for those")
     try:

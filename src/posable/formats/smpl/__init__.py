@@ -45,7 +45,8 @@ BETAS = 16
 _PARTS = {"root_orient": 1, "pose_body": 21, "pose_jaw": 1, "pose_eye": 2, "pose_hand": 30}
 _ROWS = {66: BODY, 72: (*BODY, "left_hand", "right_hand"), 156: (*BODY, *HANDS), 165: NAMES}
 """How many numbers a row of `poses` has, and of which joints."""
-_MEMBERS = ("poses", "trans", "betas", "gender", "mocap_framerate", "mocap_frame_rate")
+_OTHERS = ("trans", "mocap_framerate", "mocap_frame_rate")
+"""What else is read; `betas` only for a model of the user's, and never a gender, which some files have as a pickle."""
 
 
 def read(
@@ -54,7 +55,8 @@ def read(
     """Read a file of AMASS; the options are those of `posable.load`."""
     if up is not None and up not in UP:
         raise PosableError(f"up={up!r}: expected 'y' or 'z'")
-    arrays = read_members(path, _MEMBERS if "poses" in member_names(path) else (*_MEMBERS, *_PARTS))
+    rotations_in = ("poses",) if "poses" in member_names(path) else tuple(_PARTS)
+    arrays = read_members(path, (*rotations_in, *_OTHERS, *(() if body_model is None else ("betas",))))
     names, angles = _angles(path, arrays)
     trans = _numbers(path, arrays, "trans", (None, 3))
     if len(trans) != len(angles):
@@ -154,6 +156,8 @@ def _aligned(skeleton: Skeleton) -> bool:
 def _angles(path: Path, arrays: dict[str, NDArray[Any]]) -> tuple[tuple[str, ...], Floats]:
     """Return the names of the joints and their axis angles (F, J, 3) [rad]."""
     if "poses" in arrays:
+        if arrays["poses"].ndim == 3:  # a row a joint, as some programs write them
+            arrays["poses"] = _numbers(path, arrays, "poses", (None, None, 3)).reshape(len(arrays["poses"]), -1)
         poses = _numbers(path, arrays, "poses", (None, None))
         if poses.shape[1] not in _ROWS:
             known = ", ".join(map(str, _ROWS))
