@@ -253,7 +253,7 @@ def test_a_video_is_of_what_this_window_sees_from_its_own_camera(
     session.add(session.motion[:13], body=session.body, keep=False)  # five pictures of a GIF
     other = Window(browser, studio, resolution=FEW)
     films = {}
-    for view, seen_by in (("Front", other), ("Left", window)):
+    for view, seen_by in (("Front", other), ("Side", window)):
         seen_by.press(view)
         settled(seen_by)
         still = seen_by.picture()
@@ -271,7 +271,7 @@ def test_a_video_is_of_what_this_window_sees_from_its_own_camera(
         assert np.abs(pictures[0] - still).mean() < 12, "the first picture is the moment it begins with"
         assert differing(pictures[0], pictures[-1]) > 0.003, "the body moves"
         films[view] = pictures
-    assert differing(films["Front"][0], films["Left"][0]) > 0.02, "each window has its own camera"
+    assert differing(films["Front"][0], films["Side"][0]) > 0.02, "each window has its own camera"
     assert session.time == 0.0 and not session.clock.playing
     other.context.close()
 
@@ -339,7 +339,7 @@ def test_files_of_other_programs_are_dropped_on_the_page(window: Window, session
     assert len(session.actors[1].motion) == 9 and len(session.actors[-1].motion) == 25
     if SHOTS or os.environ.get("POSABLE_SHOWN"):
         PICTURES.mkdir(parents=True, exist_ok=True)
-        settled(window)
+        window.drawn(10)
         window.page.screenshot(path=PICTURES / "dropped.png")
     for _ in files:
         session.undo()
