@@ -17,12 +17,11 @@ from ...compute.types import Floats, Ints
 from ...skeleton import Frames, SkinnedMesh
 from ..gltf.mesh import to_srgb
 from ..polygons import fans
-from ..trees import split_matrices
+from ..skins import WIDEST, bound_mesh, heaviest
 from .document import Document, FbxObject
 from .models import ORDERS, ModelTree, euler_rotations
 
 MAX_MESHES = 1000
-WIDEST = 8  # joints that carry a vertex; the heaviest are taken
 VERTEX, CORNER, WEIGHT, BOUND_JOINT = 250, 60, 60, 60  # bytes of memory that are counted for each
 
 
@@ -161,18 +160,16 @@ class MeshReader:
         if not np.isfinite(vertices).all():
             self.notes.append(f"the mesh {name[:60]!r} has vertices that are not finite, and is not shown")
             return None
-        if np.linalg.det(to_world[:3, :3]) < 0:
-            faces = faces[:, ::-1].copy()
-        positions, orientations = rest.positions.copy(), rest.orientations.copy()
         if clusters:
-            where = np.array([self.joint_of[cluster.node] for cluster in clusters])
+            bound = np.array([self.joint_of[cluster.node] for cluster in clusters])
             binds = self.to_ours @ np.array([cluster.link for cluster in clusters])
-            positions[where], orientations[where] = binds[:, :3, 3], split_matrices(binds[:, :3, :3])[1]
-            joints, weights = self._weights(clusters, count, max(carrier, 0))
+            carried = self._weights(clusters, count, max(carrier, 0))
         else:
-            joints, weights = np.full((count, 1), carrier, np.int32), np.ones((count, 1))
+            bound, binds = np.zeros(0, np.int64), np.zeros((0, 4, 4))
+            carried = np.full((count, 1), carrier, np.int32), np.ones((count, 1))
+        mirrored = bool(np.linalg.det(to_world[:3, :3]) < 0)
         colours = self._colours(skin, owners, faces, count)
-        return SkinnedMesh(name, vertices, faces, joints, weights, positions, orientations, colours)
+        return bound_mesh(name, vertices, faces, carried, rest, bound, binds, colours, mirrored=mirrored)
 
     def _geometric(self, node: int) -> Floats:
         """(4, 4) the transform that moves a model's geometry and none of what hangs on it."""
@@ -190,19 +187,7 @@ class MeshReader:
         vertex = np.concatenate([cluster.indices for cluster in clusters]).astype(np.int64)
         weight = np.concatenate([cluster.weights for cluster in clusters]).astype(np.float64)
         joint = np.repeat([self.joint_of[one.node] for one in clusters], [len(one.indices) for one in clusters])
-        good = (vertex >= 0) & (vertex < count) & (weight > 0.0)
-        vertex, weight, joint = vertex[good], weight[good], joint[good]
-        order = np.lexsort((-weight, vertex))
-        vertex, weight, joint = vertex[order], weight[order], joint[order]
-        rank = np.arange(len(vertex)) - np.searchsorted(vertex, vertex, side="left")
-        few = rank < WIDEST
-        vertex, weight, joint, rank = vertex[few], weight[few], joint[few], rank[few]
-        width = int(rank.max(initial=0)) + 1
-        joints, weights = np.full((count, width), carrier, np.int32), np.zeros((count, width))
-        joints[vertex, rank], weights[vertex, rank] = joint, weight
-        sums = weights.sum(axis=1, keepdims=True)
-        weights[sums[:, 0] <= 0.0, 0] = 1.0
-        return joints, weights / np.where(sums > 0.0, sums, 1.0)
+        return heaviest(vertex, joint, weight, count, carrier)
 
     def _colours(self, skin: Skin, owners: Ints, faces: NDArray[np.int32], count: int) -> NDArray[np.uint8]:
         """(V, 4) the diffuse colours of materials, at a vertex that of the last triangle there."""

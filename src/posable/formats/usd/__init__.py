@@ -28,6 +28,7 @@ from ...skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh
 from ..doubts import doubts
 from ..gltf.mesh import to_srgb
 from ..polygons import fans
+from ..skins import bound_mesh, heaviest
 from ..trees import Folded, Tree, fold, sampled, scale_notes, split_matrices, walked
 from .write import write
 
@@ -36,7 +37,6 @@ __all__ = ["animations", "read", "write"]
 PATIENCE, PATIENCE_PER_BYTE = 120.0, 2e-6  # [s] that reading may take, and for each byte of the file
 MEMORY, MEMORY_PER_BYTE = 3_000_000_000, 40  # bytes of address space, most of which the library itself maps
 UP = {"Y": np.eye(3), "Z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
-WIDEST = 8  # joints that carry a vertex; the heaviest are taken
 
 
 @dataclass
@@ -224,33 +224,19 @@ def _meshes(
             continue
         mirrored = about["mirrored"] != (np.linalg.det(to_ours[:3, :3] @ part["geometry"][:3, :3].T) < 0)
         faces, _ = fans(counts, corners)
-        positions, orientations = rest.positions.copy(), rest.orientations.copy()
-        positions[own], orientations[own] = binds[:, :3, 3], split_matrices(binds[:, :3, :3])[1]
-        numbers, weights = _heaviest(part["joints"], part["weights"], np.array(own))
         colours = np.empty((0, 4), np.uint8)
         if about["colours"]:
             table = np.clip(np.nan_to_num(np.load(folder / f"mesh{number}_colours.npy")), 0.0, 1.0)
             colours = to_srgb(np.concatenate([table, np.ones((count, 1))], axis=1))
-        found.append(
-            SkinnedMesh(
-                about["name"],
-                vertices,
-                faces[:, ::-1].copy() if mirrored else faces,
-                numbers,
-                weights,
-                positions,
-                orientations,
-                colours,
-            )
-        )
+        carried = _carried(part["joints"], part["weights"], np.array(own))
+        named = about["name"], vertices, faces
+        found.append(bound_mesh(*named, carried, rest, np.array(own), binds, colours, mirrored=mirrored))
     return tuple(found), notes
 
 
-def _heaviest(numbers: Any, weights: Floats, own: Any) -> tuple[Any, Floats]:
-    """(V, K) joints of ours and their weights, the heaviest of many; a joint that is not there has none."""
-    weights = np.where(np.isfinite(weights) & (numbers >= 0), np.clip(weights, 0.0, None), 0.0)
-    if weights.shape[1] > WIDEST:
-        order = np.argsort(-weights, axis=1, kind="stable")[:, :WIDEST]
-        numbers, weights = np.take_along_axis(numbers, order, axis=1), np.take_along_axis(weights, order, axis=1)
-    weights[weights.sum(axis=1) <= 0.0, 0] = 1.0
-    return own[np.maximum(numbers, 0)].astype(np.int32), weights / weights.sum(axis=1, keepdims=True)
+def _carried(numbers: Any, weights: Floats, own: Any) -> tuple[Any, Floats]:
+    """(V, K) joints of ours and their weights, from those of the file; a joint that is not there has none."""
+    count, width = weights.shape
+    counted = np.where(np.isfinite(weights) & (numbers >= 0), weights, 0.0).reshape(-1)
+    joint = own[np.maximum(numbers, 0)]
+    return heaviest(np.repeat(np.arange(count), width), joint.reshape(-1), counted, count, joint[:, 0])
