@@ -82,7 +82,8 @@ class Glove:
             packet = OscBundleBuilder(IMMEDIATELY)
             for name, rotation in rows[first : first + split]:
                 message = OscMessageBuilder("/VMC/Ext/Bone/Pos")
-                for value in (name, 0.0, 0.02, 0.0, *rotation.tolist()):
+                outwards = -0.03 if name.startswith("Left") else 0.03
+                for value in (name, outwards, 0.0, 0.002, *rotation.tolist()):
                     message.add_arg(value)
                 packet.add_content(message.build())
             made.append(packet.build().dgram)
@@ -197,6 +198,29 @@ def test_what_we_send_of_a_model_comes_back_on_the_same_model(version, tmp_path)
     before, after = body.canonical(pose), body.canonical(made)
     for role in FINGERS:
         assert pm.angle(before.rotation(role), after.rotation(role)) < 1e-5, role
+
+
+def test_fingers_of_another_vrm_1_whose_frames_nobody_knows_are_not_taken_and_that_is_said(tmp_path):
+    there = ps.Humanoid(ps.load(write_vrm(tmp_path / "there.vrm", 1, seed=9)).skeleton)
+    body, notes = ps.figure(fingers=True), []
+    pose = there.pose_hand(there.neutral_pose, "left", "fist")
+    sent = VmcWriter(there).packets(there.skeleton.forward(pose), 0.0, Status())
+    np.testing.assert_allclose(
+        shape(body, live_body(body, *sent), "left"), shape(body, live_body(body), "left"), atol=1e-9
+    )
+    with Live(vmc_in(), (), body=body, show=notes.append) as live:
+        for k in range(3):
+            sender = live.senders.admit("me", "somebody", 0.1 * k)
+            for packet in [*standing_at(body), *sent]:
+                live.take_packet(0, "osc", packet, sender, 0.1 * k)
+            live.send_if_due(0.1 * k + 0.002)
+            live.look_round(1.0 + k)
+    assert sum("fingers of somebody are not counted from a T-pose" in note for note in notes) == 1
+    glove = Glove(0)
+    assert (
+        pm.angle(shape(body, live_body(body, *glove.packets()), "left"), shape(body, live_body(body), "left")).max()
+        > 0.1
+    )
 
 
 def test_a_joint_that_the_body_lacks_is_taken_over_by_the_next_one():

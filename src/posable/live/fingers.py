@@ -4,6 +4,9 @@ VMC has the rotation of each bone of a finger from the bone above it. Most model
 down and fingers straight, so a rotation counts from there. A bone that sits where that of the body's own file does, to
 a millimetre, is of the same model: its rotation counts as the file has it, which for VRM 1 is not a T-pose.
 
+Another VRM 1 whose bones do not lie along the arm in their frames stands otherwise at rest, in a pose that nobody
+knows here: its fingers are not taken.
+
 A finger that was reported goes on as it was for a quarter of a second; then it is lost and relaxes over half a second,
 as a hand does that nobody holds up, and goes back as smoothly when it is seen again. Joints that a sender does not have
 are straight in a finger of which it reports others; fingers that nobody ever reported stay as they are at rest. Where
@@ -36,9 +39,15 @@ RELAXING = 0.5
 """[s] in which a lost finger relaxes, and one that is seen again goes back."""
 SAME_MODEL = 1e-3
 """[m] within which a bone sits where that of the body's file does."""
+LEAST_BONE, ALONG = 2e-3, 0.5
+"""[m]: shorter bones have no direction; and the cosine of the most by which one is off the arm in a T-pose."""
 _ROWS = {role: row for row, role in enumerate(FINGERS)}
 _FINGER_OF = np.repeat(np.arange(len(FINGER_CHAINS)), [len(chain) for chain in FINGER_CHAINS.values()])
 """(30,) which finger each joint is of."""
+_OUTWARDS = np.array(
+    [(1.0 if role.startswith("left") else -1.0) * role.endswith(("intermediate", "distal")) for role in FINGERS]
+) * np.array(["thumb" not in role for role in FINGERS])
+"""(30,) the sign of x at which these bones of the four fingers sit in a T-pose; 0 for all others."""
 
 
 def canonical_of_t_pose(role: str, rotation: Quat) -> Quat:
@@ -70,6 +79,8 @@ class FingerFollower:
         relaxed = HandShape.named("relaxed").rotations
         self._relaxed = np.concatenate([relaxed, relaxed * MIRRORED])
         self._smoothing = smoothing
+        self.puzzle = ""
+        """Whose bones do not lie as in a T-pose, nor as in the body's file."""
         self.restart()
 
     def restart(self) -> None:
@@ -128,6 +139,15 @@ class FingerFollower:
         own = np.sqrt((away * away).sum(axis=-1)) < SAME_MODEL
         if own.any():
             rotations[own] = np.matmul(self._from_file[own], rotations[own][:, :, None])[:, :, 0]
+        self.puzzle = ""
+        lengths = np.sqrt((positions * positions).sum(axis=-1))
+        shown = (lengths > LEAST_BONE) & (_OUTWARDS != 0.0) & ~own
+        if shown.any():
+            strange = shown & (positions[:, 0] * _OUTWARDS < ALONG * lengths)
+            if 4 * strange.sum() > shown.sum():
+                self.puzzle = board.fingers[FINGERS[int(np.flatnonzero(strange)[0])]].sender
+                known[:] = False
+                known[_FINGER_OF[own]] = True
         return rotations, known[_FINGER_OF]
 
     def _posed(self, pose: Pose, canonical: Floats, known: Bools) -> Pose:

@@ -168,6 +168,11 @@ class Follower:
             self.last = BodyFrame(last.pose, last.frames, now, last.roles, nowhere, lost, False)
         return self.last
 
+    @property
+    def strange_fingers(self) -> str:
+        """Who reports fingers that nobody can read: see `fingers`; "" for nobody."""
+        return "" if self._fingers is None else self._fingers.puzzle
+
     # Who is what
 
     def role(self, name: str) -> str | None:

@@ -285,6 +285,11 @@ class Performer:
                 "fingers",
                 "fingers are sent, and this body has none; a character's own may have, ps.figure(fingers=True) has",
             )
+        if who := self.follower.strange_fingers:
+            self.notes.add(
+                f"strange {who}",
+                f"fingers of {who} are not counted from a T-pose; give the model that it shows as the body",
+            )
         if self.follower.puzzle and not self.follower.guess:
             who = self.follower.puzzle
             self.notes.add(
