@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+import posable.math as pm
 from posable.evaluate.measures import scored_joints
 from posable.evaluate.reconstruct import motion_of
 from posable.reconstruct import SequentialIK
@@ -102,61 +103,75 @@ def test_no_clip_is_worse_than_without_a_prior(name, errors, clips):
         assert errors[name, clip][0] < np.linalg.norm(found - truth, axis=-1).mean(), clip
 
 
-def subsets(frames, hold):
-    """All 63 subsets of six in some order, each for so many frames: (F, 6) whether a point is lost."""
-    known = (np.random.default_rng(0).permutation(np.arange(1, 64))[:, None] >> np.arange(6)) & 1
+def subsets(frames, hold, order, least):
+    """All subsets of six from so many points on, in some order, each for so many frames: (F, 6) whether one is lost."""
+    count = 64 - least
+    known = (np.random.default_rng(order).permutation(np.arange(least, 64))[:, None] >> np.arange(6)) & 1
     lost = np.zeros((frames, 6), bool)
-    lost[10 : 10 + 63 * hold] = np.repeat(known == 0, hold, axis=0)
+    lost[10 : 10 + count * hold] = np.repeat(known == 0, hold, axis=0)[: frames - 10]
     return lost
 
 
-@pytest.mark.parametrize("oriented", [False, True])
-def test_points_that_come_and_go_in_every_subset_cause_no_jump(oriented, cmu):
-    motion, _ = motion_of(cmu / "13_29.bvh")
-    motion = ps.Motion(motion.skeleton, motion.pose[:2600:2], 60.0)
-    body = ps.Humanoid(motion.skeleton)
-    points, lost = body.markers(motion.pose), subsets(len(motion), 20)
-    points[lost] = np.nan
-    turns = orientations_of(body, motion.pose)
-    for k, role in enumerate(ps.MARKERS):
-        turns[role][lost[:, k]] = np.nan
-    answer = SequentialIK(body).track(points, fps=60.0, orientations=turns if oriented else None)
-    joints = scored_joints(body).joints
-    found, truth = (body.skeleton.forward(p).positions[:, joints] for p in (answer.motion.pose, motion.pose))
-    assert np.isfinite(found).all()
-    moved = np.linalg.norm(np.diff(found - truth, axis=0), axis=-1)
-    changes = np.flatnonzero((lost[1:] != lost[:-1]).any(axis=-1))
-    seen = changes[~(lost[changes, :2].all(axis=-1) | lost[changes + 1, :2].all(axis=-1))]  # hips or head is known
-    assert len(changes) >= 63 and len(seen) > 20
-    # A frame is 1/60 s, and the capture's own joints move by up to 0.077 m.
-    # From positions alone a trunk may face backwards after hips and head were both lost: a hand leaps as it comes back.
-    largest_change, largest_seen = (0.2, 0.13) if oriented else (0.3, 0.3)
-    assert moved[changes].max() < largest_change and moved[seen].max() < largest_seen
-    rest = np.setdiff1d(np.arange(len(moved)), changes)
-    largest = moved.max(axis=-1)
-    # A change is eased in: in its own frame the body moves less than in others.
-    assert np.median(largest[seen]) < 0.8 * np.median(largest[rest])
-
-
-@pytest.mark.parametrize("oriented", [False, True])
-@pytest.mark.parametrize("order", [0, 1, 2])
-def test_no_order_of_subsets_turns_a_limb_over_in_a_frame(order, oriented, cmu):
-    """All 64 subsets of six, each for a third of a second: arms and legs catch up, they do not leap."""
-    motion, _ = motion_of(cmu / "13_29.bvh")
-    motion = ps.Motion(motion.skeleton, motion.pose[:2600:2], 60.0)
-    body = ps.Humanoid(motion.skeleton)
-    known = (np.random.default_rng(order).permutation(np.arange(64))[:, None] >> np.arange(6)) & 1
-    lost = np.zeros((len(motion), 6), bool)
-    lost[10 : 10 + 64 * 20] = np.repeat(known == 0, 20, axis=0)
+def followed(clip, lost, oriented, cmu):
+    """Where joints are, found and captured (F, 22, 3), when these points of the clip at 60 Hz are lost."""
+    motion, _ = motion_of(cmu / f"{clip}.bvh")
+    motion = ps.Motion(motion.skeleton, motion.pose[: 2 * len(lost) : 2], 60.0)
+    lost, body = lost[: len(motion)], ps.Humanoid(motion.skeleton)
     points = body.markers(motion.pose)
     points[lost] = np.nan
     turns = orientations_of(body, motion.pose)
     for k, role in enumerate(ps.MARKERS):
         turns[role][lost[:, k]] = np.nan
     answer = SequentialIK(body).track(points, fps=60.0, orientations=turns if oriented else None)
-    found = body.skeleton.forward(answer.motion.pose).positions[:, scored_joints(body).joints]
-    # The trunk may still leap: it is why this is no less.
-    assert np.linalg.norm(np.diff(found, axis=0), axis=-1).max() < 0.45
+    joints = scored_joints(body).joints
+    return [body.skeleton.forward(p).positions[:, joints] for p in (answer.motion.pose, motion.pose)]
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+@pytest.mark.parametrize("clip", ["13_29", "05_12", "13_10"])
+def test_points_that_come_and_go_in_every_subset_cause_no_jump(clip, oriented, cmu):
+    for order in range(6):
+        lost = subsets(1300, 20, order, 1)
+        found, truth = followed(clip, lost, oriented, cmu)
+        lost = lost[: len(found)]
+        assert np.isfinite(found).all()
+        moved = np.linalg.norm(np.diff(found - truth, axis=0), axis=-1)
+        changes = np.flatnonzero((lost[1:] != lost[:-1]).any(axis=-1))
+        seen = changes[~(lost[changes, :2].all(axis=-1) | lost[changes + 1, :2].all(axis=-1))]  # hips or head is known
+        assert len(changes) >= 30 and len(seen) > 10
+        # A frame is 1/60 s, and the captured joints themselves move by up to 0.08 m.
+        assert moved[changes].max() < 0.13, order
+        assert moved.max() < 0.2, order
+        rest = np.setdiff1d(np.arange(len(moved)), changes)
+        largest = moved.max(axis=-1)
+        # A change is eased in: in its own frame the body moves hardly more than in others, where it catches up.
+        assert np.median(largest[seen]) < 1.3 * np.median(largest[rest])
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+@pytest.mark.parametrize("order", range(6))
+def test_no_order_of_subsets_turns_a_limb_over_in_a_frame(order, oriented, cmu):
+    """All 64 subsets of six, each for a third of a second: trunk, arms and legs catch up, they do not leap."""
+    found, _ = followed("13_29", subsets(1300, 20, order, 0), oriented, cmu)
+    assert np.linalg.norm(np.diff(found, axis=0), axis=-1).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    "kept", [(), ("left_hand",), ("left_foot",), ("left_foot", "right_foot"), ("hips",), ("head",)]
+)
+def test_a_trunk_that_nothing_shows_faces_as_it_did(kept, cmu):
+    """Two seconds with hardly a point, from everywhere in a clip of somebody who hardly turns."""
+    motion, _ = motion_of(cmu / "05_12.bvh")
+    motion = ps.Motion(motion.skeleton, motion.pose[::2], 60.0)
+    body = ps.Humanoid(motion.skeleton)
+    for first in range(0, 300, 60):
+        part = motion[first : first + 150]
+        points = body.markers(part.pose)
+        points[30:, [k for k, role in enumerate(ps.MARKERS) if role not in kept]] = np.nan
+        pose = SequentialIK(body).track(points, fps=60.0).motion.pose
+        side = pm.rotate(orientations_of(body, pose, ("hips",))["hips"], [1.0, 0.0, 0.0])
+        heading = np.unwrap(np.arctan2(-side[:, 2], side[:, 0]))
+        assert abs(heading[-1] - heading[30]) < 0.3, first
 
 
 def test_orientations_that_are_first_seen_later_are_eased_in(cmu):

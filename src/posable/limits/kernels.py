@@ -21,7 +21,8 @@ from typing import TypeAlias
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..math.angles import wrap_angle_odd
-from ..math.quaternion import unit_quat
+from ..math.quaternion import angle_between, slerp, unit_quat
+from ..math.vector import add, any_perpendicular, cross, scale, unit
 from .nearest import (
     FREE,
     HalfSwing,
@@ -36,6 +37,7 @@ from .nearest import (
 
 ON_BOUNDARY = 1e-12  # [rad]
 STRAIGHT_BACK = 1e-12  # a bone within twice this of straight back [rad] counts as being there, and has no twist
+HALVINGS = 12  # of a step that is too large
 ROUNDING = 2e-15  # more than rounding adds to the components of a unit quaternion
 
 LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left side
@@ -80,6 +82,44 @@ def clamp_from(row: Row, curves: Floats, start: Quat, q: Quat) -> Quat:
 
 
 @kernel
+def step_within(row: Row, curves: Floats, start: Quat, goal: Quat, most: float) -> Quat:
+    """Return the rotation inside the limits that lies on the way between two others inside them, `most` [rad] from the
+    start at most.
+
+    The straight way, where that is inside. Else the bone goes along the sphere, the twist along its interval: near
+    straight back a small step of the bone is a large rotation, so how far is found by bisection.
+    """
+    angle = angle_between(start, goal)
+    if angle <= most:
+        return goal
+    straight = unit_quat(slerp(start, goal, most / angle))
+    if allowed(row, curves, straight):
+        return straight
+    swing, twist = _split(row, _local(row, start))
+    to_swing, to_twist = _split(row, _local(row, goal))
+    if row["twist_half"] < math.pi:
+        middle = row["twist_middle"]
+        twist, to_twist = middle + wrap_angle_odd(twist - middle), middle + wrap_angle_odd(to_twist - middle)
+    else:
+        to_twist = twist + wrap_angle_odd(to_twist - twist)
+    bone, to_bone = direction_of(swing), direction_of(to_swing)
+    away = cross(bone, to_bone)
+    arc = angle_apart(bone, to_bone)
+    axis = unit(away) if arc < math.pi - 1e-6 else any_perpendicular(bone)
+    low, high, found = 0.0, 1.0, start
+    for _ in range(HALVINGS):
+        s = 0.5 * (low + high)
+        there = add(scale(bone, math.cos(s * arc)), scale(cross(axis, bone), math.sin(s * arc)))
+        here = _allowed_swing(row, curves, swing_to(there), 0.0, False)
+        q = unit_quat(_global(row, _joined(row, here, twist + s * (to_twist - twist))))
+        if angle_between(start, q) <= most:
+            low, found = s, q
+        else:
+            high = s
+    return clamp(row, curves, found)
+
+
+@kernel
 def slack(row: Row, curves: Floats, start: Quat) -> Vec3:
     """Return how far a start lies outside [rad]: its swing, its twist below its interval, and above it; else zeros."""
     if not _is_rotation(start):
@@ -105,12 +145,7 @@ def _clamped(row: Row, curves: Floats, q: Quat, wider: float, below: float, abov
     over = _beyond(_twist_excess(row, new_swing, twist), below, above)
     if new_swing == swing and over == 0.0:
         return q
-    half = 0.5 * (twist - over)
-    c, s = math.cos(half), math.sin(half)
-    n, u, v = new_swing
-    k = row["order"]
-    w, p, r, t = n * c, u * c + k * v * s, v * c - k * u * s, n * s
-    w, x, y, z = _global(row, (w, p, r, t))
+    w, x, y, z = _global(row, _joined(row, new_swing, twist - over))
     a, b, c, d = unit_quat(q)
     if w * a + x * b + y * c + z * d < 0.0:  # stay on the side of the sphere that q is on
         return (-w, -x, -y, -z)
@@ -181,6 +216,15 @@ def _split(row: Row, q: LocalQuat) -> tuple[HalfSwing, float]:
         return (0.0, p, r), 0.0
     c, s = w / n, row["order"] * t / n
     return (n, p * c - r * s, r * c + p * s), 2.0 * math.atan2(t, w)
+
+
+@kernel
+def _joined(row: Row, swing: HalfSwing, twist: float) -> LocalQuat:
+    """Return the inverse of `_split`."""
+    c, s = math.cos(0.5 * twist), math.sin(0.5 * twist)
+    n, u, v = swing
+    k = row["order"]
+    return (n * c, u * c + k * v * s, v * c - k * u * s, n * s)
 
 
 @kernel

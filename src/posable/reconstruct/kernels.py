@@ -57,7 +57,7 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
         if rows.known[i] & 3 == 0:
             refuse(i, figure, before, rows)
             return
-        position, x = predict_trunk(i, t, net, figure, memory, dt, before, rows)
+        position, x = predict_trunk(i, t, net, figure, memory, dt, rows)
     else:
         if not estimate_ends(i, figure, rows, before):
             refuse(i, figure, before, rows)
@@ -99,7 +99,7 @@ def estimate_trunk(
     no_guess(i, rows)
     if settings["paper_spine"]:
         return pose_trunk_by_paper(i, t, figure, rows, memory, estimate, y), x
-    return pose_trunk(i, figure, rows, estimate, y), x
+    return pose_trunk(i, t, figure, rows, memory, dt, estimate, y), x
 
 
 @kernel

@@ -21,11 +21,12 @@ from ..compute.types import Quat, Records, Vec3
 from ..limb.kernels import base_at, canonical_inner, flexed, reach_of, swivel_of, wrist_of
 from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
-from ..limits.kernels import allowed, clamp
+from ..limits.kernels import allowed, clamp, step_within
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import offset_of, quat_at, quat_from, set_quat, vec_at
 from .packed import (
+    HIPS,
     LEFT_ELBOW,
     LEFT_FOOT,
     LEFT_HAND,
@@ -38,10 +39,12 @@ from .packed import (
     knows,
     put_vec,
     set_vec,
+    vec_of,
 )
 from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
+LATE_RATE = 2.0 * math.pi  # [rad/s] of joints that catch up, beyond the angle by which their end moves on
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
@@ -87,20 +90,25 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
     slot, model, stored = LEFT_HAND + limb, figure.limbs[limb], memory[t]["limb_rotations"]
     free = guesses(i, limb, rows) and not (given(i, rows, slot) or given_orientation(i, rows, slot))
     free = free and not given(i, rows, LEFT_ELBOW + limb)
-    most = figure.settings[0]["swivel_rate"] * dt
-    behind = memory[t]["behind"]
-    late = not free and (behind[limb] != 0 or not settled(t, figure, memory))
+    most, behind = figure.settings[0]["swivel_rate"] * dt, memory[t]["behind"]
+    late = behind[limb] != 0 or not settled(t, figure, memory)
     behind[limb] = 0
+    if late:
+        goals = memory[t]["goals"]
+        moved = sub(
+            sub(vec_at(rows.goals, i, slot), vec_of(goals, slot)), sub(vec_at(rows.goals, i, HIPS), vec_of(goals, HIPS))
+        )
+        swung = norm(moved) / (model["upper"] + model["lower"])
+        if math.isfinite(swung):
+            most = min(most, LATE_RATE * dt + swung)
     for k in range(3):
         joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
         now = quat_at(rows.rotations, i, joint)
         before = quat_at(stored, limb, k)
-        if (free or late) and math.isfinite(before[0]):
-            angle = angle_between(before, now)
-            if angle > most:
-                behind[limb] = int(late)
-                now = inside_limb(i, limb, k, figure, rows, unit_quat(slerp(before, now, most / angle)))
-                set_quat(rows.rotations, i, joint, now)
+        if (free or late) and math.isfinite(before[0]) and angle_between(before, now) > most:
+            behind[limb] = int(late)
+            now = step_inside(i, limb, k, figure, rows, before, now, most)
+            set_quat(rows.rotations, i, joint, now)
         set_quat(stored, limb, k, now)
     guessed = guesses(i, limb, rows) and not given(i, rows, slot)
     if guessed or behind[limb] != 0:
@@ -118,22 +126,20 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
 
 
 @kernel
-def inside_limb(i: int, limb: int, k: int, figure: Figure, rows: Rows, local: Quat) -> Quat:
-    """Return a local rotation of the base, mid or end joint (k = 0, 1, 2) of a limb brought inside its limits, where
-    the limb is posed in `rows.world`. The way between two rotations inside of limits may lead outside.
+def step_inside(i: int, limb: int, k: int, figure: Figure, rows: Rows, before: Quat, now: Quat, most: float) -> Quat:
+    """Return the local rotation of the base, mid or end joint (k = 0, 1, 2) of a limb that lies `most` [rad] on the way
+    between two others, inside its limits, where the limb is posed in `rows.world`.
     """
     model = figure.limbs[limb]
     if not model["limited"]:
-        return local
+        return unit_quat(slerp(before, now, most / angle_between(before, now)))
     joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
     posed, parent = quat_at(rows.world, i, joint), quat_at(rows.world, i, figure.joints[joint]["parent"])
     below = mul(conj(canonical_bone(i, limb, k - 1, figure, rows)), parent)
     above = mul(conj(posed), canonical_bone(i, limb, k, figure, rows))  # the rest of a bone in segments, too
     row = model["first_limit"] + k
-    rotation = unit_quat(mul(mul(below, local), above))
-    if allowed(figure.limits[row], figure.curves, rotation):
-        return local
-    rotation = clamp(figure.limits[row], figure.curves, rotation)
+    start, goal = unit_quat(mul(mul(below, before), above)), unit_quat(mul(mul(below, now), above))
+    rotation = step_within(figure.limits[row], figure.curves, start, goal, most)
     return unit_quat(mul(mul(conj(below), rotation), conj(above)))
 
 

@@ -59,27 +59,28 @@ its limb, from frame to frame."""
 
 PAST_SAMPLES = 68  # half a second at 120 a second, and a few more
 SAID = 63  # numbers that a prior says, but for the errors it expects
-MAX_JOINTS = 64  # of a spine that is posed by the paper's method
+MAX_JOINTS = 64  # of a spine that is posed by the paper's method; of any that catches up, those nearest the hips
 
 TRACK = np.dtype(
     [
-        *(("heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
+        *(("heading", "f8", 3), ("shown_heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
         *(("feet", "f8", (2, 3)), ("step_starts", "f8", (2, 3)), ("step_fractions", "f8", 2)),
         *(("goals", "f8", (SLOTS, 3)), ("velocities", "f8", (SLOTS, 3)), ("gaps", "f8", (SLOTS, 3))),
         *(("seen", "f8", SLOTS), ("orientations", "f8", (SLOTS, 4)), ("orientation_gaps", "f8", (SLOTS, 4))),
         *(("orientations_seen", "f8", SLOTS), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
         *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
         ("sample_orientations", "f8", (PAST_SAMPLES, SLOTS, 4)),
-        *(("limb_rotations", "f8", (4, 3, 4)), ("behind", "i8", 4)),
-        *(("known", "i8"), ("said", "f8", SAID), ("said_gaps", "f8", SAID), ("said_since", "f8")),
+        *(("limb_rotations", "f8", (4, 3, 4)), ("clavicles", "f8", (2, 4)), ("behind", "i8", 6)),
+        *(("known", "i8"), ("since_change", "f8"), ("late", "i8"), ("bends", "f8", (MAX_JOINTS, 4))),
+        *(("said", "f8", SAID), ("said_gaps", "f8", SAID)),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
-        ("paper_bends", "f8", (MAX_JOINTS, 4)),
     ],
     align=True,
 )
 """The state of a track after its last frame.
 
-- `heading`: X of the pelvis, zero before the first frame; `yaw_rate` [rad/s], smoothed;
+- `heading`: X of the pelvis, zero before the first frame; `shown_heading`: that when anything last showed a prior
+  where left is; `yaw_rate` [rad/s], smoothed;
 - `poles`: directions of elbows and knees in their limb's frame; zero: unknown;
 - `feet`, `step_starts` [m], `step_fractions`: of untracked feet: positions (NaN: none yet), where their steps began,
   and the fraction of each that is done (1: all of it);
@@ -88,10 +89,14 @@ TRACK = np.dtype(
 - `orientations`, `orientation_gaps`, `orientations_seen`: the same for orientations;
 - `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m], `sample_orientations`: a ring of targets
   for a prior;
-- `limb_rotations`: local ones of the joints of arms and legs (NaN: none yet); `behind`: 1 where they have to catch up;
-- `known`: `Rows.known` (-1: no frame yet); `said`: what the prior said, in the world; `said_gaps`: by how much that was
-  something else before what is known changed, `said_since` [s] ago;
-- `paper_pelvis`, `paper_chord` [m], `paper_normal`, `paper_bends`: for the paper's spine."""
+- `limb_rotations`: local ones of the joints of arms and legs, `clavicles`: against what carries them (NaN: none yet);
+  `behind`: 1 where they have to catch up, limbs before clavicles;
+- `known`: `Rows.known` (-1: no frame yet); `since_change` [s]: time since it changed; `late`: 1 while the trunk catches
+  up with that; `bends`: orientations of the spine's joints against those below them (NaN: none yet), of the paper's
+  spine against the pelvis;
+- `said`: what the prior said, in the world (NaN: nothing yet); `said_gaps`: by how much that was something else before
+  what is known changed;
+- `paper_pelvis`, `paper_chord` [m], `paper_normal`: for the paper's spine."""
 
 
 def new_state(tracks: int, like: Any = None) -> Records:
@@ -99,11 +104,12 @@ def new_state(tracks: int, like: Any = None) -> Records:
     if isinstance(like, GpuArray):
         return repeated(new_state(1), tracks, like)  # type: ignore[return-value]
     out = np.zeros(tracks, TRACK)
-    for name in ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations"):
+    unknown = ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations", "clavicles")
+    for name in (*unknown, "bends", "said"):
         out[name] = np.nan
     out["seen"] = out["orientations_seen"] = np.inf
     out["orientation_gaps"][..., 0] = 1.0
-    out["known"], out["said_since"] = -1, np.inf
+    out["known"], out["since_change"] = -1, np.inf
     return out
 
 

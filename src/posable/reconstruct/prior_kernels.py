@@ -68,6 +68,7 @@ PAIR_WEIGHTS = (
     4.0,
 )  # of hands, feet, elbows, knees and shoulders in the frame's X, by how far apart they are
 HEAD_WEIGHT, FOOT_WEIGHT, CHEST_WEIGHT, BEFORE_WEIGHT = 1.0, 0.3, 2.0, 0.02  # of their own X; of the pelvis' X before
+SHOWN = 0.05  # a sum of what shows where left is that is shorter shows nothing
 
 # First columns of the parts of a row of scratch:
 FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 360, 720, 800, 872, 904
@@ -132,19 +133,19 @@ def sample_before(newest: int, back: int) -> int:
 
 
 @kernel
-def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Vec3, Vec3]:
-    """Return the frame's X and Y. `before` is the pelvis' X of the last frame, zero without one: it decides where
-    nothing else does.
+def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Vec3, Vec3, bool]:
+    """Return (the frame's X, its Y, whether anything shows where left is). `before` is the pelvis' X when something
+    last did, zero if nothing has: it decides where nothing else does.
     """
     if given_orientation(i, rows, HIPS):
         q = quat_at(rows.target_orientations, i, HIPS)
-        return rotate(q, (1.0, 0.0, 0.0)), rotate(q, (0.0, 1.0, 0.0))
+        return rotate(q, (1.0, 0.0, 0.0)), rotate(q, (0.0, 1.0, 0.0)), True
     y = (0.0, 1.0, 0.0)
     if given(i, rows, HIPS) and given(i, rows, HEAD):
         y = unit(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)))
         if norm(y) < 0.5:
             y = (0.0, 1.0, 0.0)
-    x, size = scale(before, BEFORE_WEIGHT), 1.0 / figure.stance[0]["joint_height"]
+    x, size = (0.0, 0.0, 0.0), 1.0 / figure.stance[0]["joint_height"]
     for pair in range(5):
         left = LEFT_HAND + 2 * pair if pair < 4 else LEFT_SHOULDER
         if given(i, rows, left) and given(i, rows, left + 1):
@@ -155,12 +156,13 @@ def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Ve
         if k in (HEAD, CHEST, LEFT_FOOT, RIGHT_FOOT) and given_orientation(i, rows, k):
             own = rotate(quat_at(rows.target_orientations, i, k), (1.0, 0.0, 0.0))
             x = add(x, scale(own, weight))
-    x = reject(x, y)
+    shows = norm(reject(x, y)) > SHOWN
+    x = reject(add(x, scale(before, BEFORE_WEIGHT)), y)
     if norm(x) < 1e-6:
         x = reject((1.0, 0.0, 0.0), y)  # facing +Z
         if norm(x) < 1e-6:
             x = any_perpendicular(y)
-    return unit(x), y
+    return unit(x), y, shows
 
 
 @kernel

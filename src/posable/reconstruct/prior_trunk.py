@@ -12,8 +12,8 @@ import math
 from ..compute import kernel
 from ..compute.extent import vec_in_extent
 from ..compute.types import Floats, Quat, Records, Vec3
-from ..math.quaternion import between, exp, log, mul, rotate, slerp
-from ..math.vector import add, cross, dot, lerp, norm, reject, scale, sub, unit
+from ..math.quaternion import angle_between, axis_angle, between, exp, log, mul, rotate, slerp
+from ..math.vector import add, any_perpendicular, cross, dot, lerp, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
 from .packed import (
     HEAD,
@@ -29,6 +29,7 @@ from .packed import (
     given_orientation,
     hips_fraction,
     knows,
+    quat_of,
     set_vec,
     vec_from,
     vec_of,
@@ -36,7 +37,7 @@ from .packed import (
 from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, frame_of_known, predicted, write_features
 from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
 from .spine import about_y, bend_to, clamp_spine, finish_trunk, place_spine
-from .track_state import RETURN, left_of
+from .track_state import CALM, LATE_NOW, RETURN, catches_up, left_of, trunk_is_hidden
 
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times the network's bend a spine is bent by at most
@@ -51,6 +52,8 @@ SLOW, SURE = 3.0, 0.005  # [s] in which what it says is followed, for each heigh
 SLOW_LOST = 1.2  # [s] the same while points are lost
 QUICK = 2.0  # [heights/s], [rad/s]: what is followed at that rate is followed in half of it
 ROTATED = 6  # joints of the spine above the hips that it knows
+TRUNK = ((AXES, 2), (BENDS, 6), (TO_HEAD, 1))
+"""First numbers and count of the vectors that the network says of the trunk."""
 WORLD = ((AXES, 2), (MIDS, 4), (TO_HEAD, 5))
 """First numbers and count of the vectors that the network says in the frame."""
 
@@ -70,13 +73,15 @@ def no_guess(i: int, rows: Rows) -> None:
 
 @kernel
 def predict_trunk(
-    i: int, t: int, net: Network, figure: Figure, memory: Records, dt: float, before: Vec3, rows: Rows
+    i: int, t: int, net: Network, figure: Figure, memory: Records, dt: float, rows: Rows
 ) -> tuple[Vec3, Vec3]:
     """Fill in missing ends in `rows.goals`, `rows.trunk` and `rows.guess`; return (position of the hips [m], X of the
-    pelvis). One of hips and head is known. `before` is X of the pelvis in the last frame.
+    pelvis). One of hips and head is known.
     """
-    work = rows.work[t]
-    x, y = frame_of_known(i, figure, rows, before)
+    work, before = rows.work[t], (0.0, 0.0, 0.0)
+    if memory.shape[0] > 0:
+        before = vec_from(memory[t]["shown_heading"])
+    x, y, shown = frame_of_known(i, figure, rows, before)
     write_features(i, t, net, figure, memory, rows, x, y, work)
     evaluate(net, work)
     if memory.shape[0] > 0 and dt > 0.0:
@@ -84,7 +89,7 @@ def predict_trunk(
     chain_bends(work)
     complete_trunk(i, t, figure, memory, dt, rows, x, y, work)
     for _ in range(FITS):
-        orient_trunk(i, net, figure, rows, x, y, work)
+        orient_trunk(i, t, net, figure, memory, dt, rows, x, y, work)
         if given(i, rows, HIPS) or not pull_hips(i, t, figure, memory, dt, rows):
             break
     complete_limbs(i, t, figure, memory, dt, rows, x, y, work)
@@ -93,7 +98,11 @@ def predict_trunk(
         tilt_to_feet(i, figure, rows)
     if memory.shape[0] > 0 and dt > 0.0:
         remember_ends(i, t, figure, memory, rows)
-    return settle_trunk(i, figure, rows)
+    position, heading = settle_trunk(i, t, figure, memory, dt, rows)
+    if memory.shape[0] > 0 and (shown or norm(before) < 0.5):
+        for c in range(3):
+            memory[t]["shown_heading"][c] = heading[c]
+    return position, heading
 
 
 @kernel
@@ -104,30 +113,33 @@ def ease_changes(
     what it says the more slowly the larger the errors are that it expects.
     """
     state, z = memory[t], cross(x, y)
-    said, gaps, first = state["said"], state["said_gaps"], state["known"] < 0
-    changed = not first and state["known"] != rows.known[i]
-    error = math.exp(min(work[PREDICTED + ERRORS], 0.0))
-    state["known"] = rows.known[i]
-    if not changed and state["said_since"] >= RETURN and (first or error <= SURE):
-        store_said(x, y, said, work)
-        return
+    said, gaps, since = state["said"], state["said_gaps"], state["since_change"]
+    error, first = math.exp(min(work[PREDICTED + ERRORS], 0.0)), not math.isfinite(said[0])
     to_world(x, y, work)
-    if changed:
-        state["said_since"] = 0.0
+    if not first and trunk_is_hidden(i, figure, rows):
+        hold_trunk(said, work)
+    if since < RETURN and not first:
+        left = left_of(min((since + dt) / RETURN, 1.0))
         for k in range(SAID):
-            gaps[k] = said[k] - work[PREDICTED + k]
-    if state["said_since"] < RETURN:
-        state["said_since"] += dt
-        left = left_of(min(state["said_since"] / RETURN, 1.0))
-        for k in range(SAID):
+            if since == 0.0:
+                gaps[k] = said[k] - work[PREDICTED + k]
             work[PREDICTED + k] += left * gaps[k]
     if not first and error > SURE:
         if sees_all(i, figure, rows):
             follow_calmly(said, SLOW * (error - SURE), dt, QUICK, work)
         else:
             follow_calmly(said, SLOW_LOST * (error - SURE), dt, math.inf, work)
+    for k in range(SAID):
+        said[k] = work[PREDICTED + k]
     to_world((x[0], y[0], z[0]), (x[1], y[1], z[1]), work)
-    store_said(x, y, said, work)
+
+
+@kernel
+def hold_trunk(said: Floats, work: Floats) -> None:
+    """Let what the network says of pelvis, spine and head stay what it said before, in the world."""
+    for part in range(len(TRUNK)):
+        for k in range(TRUNK[part][0], TRUNK[part][0] + 3 * TRUNK[part][1]):
+            work[PREDICTED + k] = said[k]
 
 
 @kernel
@@ -149,18 +161,6 @@ def follow_calmly(said: Floats, seconds: float, dt: float, quick: float, work: F
         rate = norm(sub(now, before)) / (quick * dt)
         now = lerp(now, before, math.exp(-dt * (1.0 + rate) / seconds))
         work[at], work[at + 1], work[at + 2] = now[0], now[1], now[2]
-
-
-@kernel
-def store_said(x: Vec3, y: Vec3, said: Floats, work: Floats) -> None:
-    """Store what the network says, vectors in the world."""
-    for k in range(SAID):
-        said[k] = work[PREDICTED + k]
-    for part in range(len(WORLD)):
-        for n in range(WORLD[part][1]):
-            at = WORLD[part][0] + 3 * n
-            v = in_frame(x, y, predicted(work, at))
-            said[at], said[at + 1], said[at + 2] = v[0], v[1], v[2]
 
 
 @kernel
@@ -194,10 +194,12 @@ def follow(i: int, t: int, k: int, goal: Vec3, memory: Records, dt: float, rows:
 
 @kernel
 def hold_back(i: int, t: int, k: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> None:
-    """Let a point that is estimated move no faster than `FASTEST`."""
+    """Let a point that is estimated move no faster than `FASTEST` from the hips, or hips from the head."""
     if memory.shape[0] == 0 or dt <= 0.0:
         return
-    before, now = vec_of(memory[t]["goals"], k), vec_at(rows.goals, i, k)
+    by, goals = HEAD if k == HIPS else HIPS, memory[t]["goals"]
+    along = sub(vec_at(rows.goals, i, by), vec_of(goals, by))
+    before, now = add(vec_of(goals, k), along), vec_at(rows.goals, i, k)
     away, most = norm(sub(now, before)), FASTEST * figure.stance[0]["joint_height"] * dt
     if away > most:  # false where there is none before
         set_vec(rows.goals, i, k, lerp(before, now, most / away))
@@ -208,22 +210,81 @@ def complete_trunk(
     i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows, x: Vec3, y: Vec3, work: Floats
 ) -> None:
     """Fill in hips or head where they are not given; lost orientations of them follow the network."""
-    hips, head, longest = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), figure.settings[0]["longest_chord"]
-    chord = scale(in_frame(x, y, predicted(work, TO_HEAD)), figure.stance[0]["joint_height"])
-    if not given(i, rows, HIPS):
-        hips = follow(i, t, HIPS, sub(head, chord), memory, dt, rows)
-        set_vec(rows.goals, i, HIPS, sub(head, within(sub(head, hips), LEAST_CHORD * longest, longest)))
-    elif not given(i, rows, HEAD):
-        head = follow(i, t, HEAD, add(hips, chord), memory, dt, rows)
-        set_vec(rows.goals, i, HEAD, add(hips, within(sub(head, hips), LEAST_CHORD * longest, longest)))
+    hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
+    chord = follow_chord(i, t, figure, memory, dt, rows, x, y, work)
+    if given(i, rows, HIPS):
+        set_vec(rows.goals, i, HEAD, add(hips, chord))
+    else:
+        set_vec(rows.goals, i, HIPS, sub(head, chord))
     estimate = pelvis_said(x, y, work)
     for k in range(2):
-        if not given(i, rows, k):
-            hold_back(i, t, k, figure, memory, dt, rows)
         if knows(i, rows, k) and not given_orientation(i, rows, k):
             said = estimate if k == HIPS else mul(estimate, bend_of(work, ROTATED))
-            slower = slerp(quat_at(rows.target_orientations, i, k), said, 1.0 - math.exp(-dt / FOLLOW))
-            set_quat(rows.target_orientations, i, k, slower)
+            bridged = quat_at(rows.target_orientations, i, k)
+            slower = slerp(bridged, said, 1.0 - math.exp(-dt / FOLLOW))
+            set_quat(rows.target_orientations, i, k, calm_step(t, figure, memory, dt, bridged, slower))
+
+
+@kernel
+def follow_chord(
+    i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows, x: Vec3, y: Vec3, work: Floats
+) -> Vec3:
+    """Return the displacement [m] from hips to head: as it is given, or as the network says it, slowly from where it
+    was bridged to. While that changes it rotates rather than collapse, no faster than a pelvis.
+    """
+    chord, longest = sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)), figure.settings[0]["longest_chord"]
+    least, both, tracking = LEAST_CHORD * longest, given(i, rows, HIPS) and given(i, rows, HEAD), memory.shape[0] > 0
+    tracking = tracking and dt > 0.0
+    if both:
+        return chord
+    bridged, said = chord, scale(in_frame(x, y, predicted(work, TO_HEAD)), figure.stance[0]["joint_height"])
+    chord = within(said, least, longest)
+    if tracking and math.isfinite(bridged[0] + bridged[1] + bridged[2]):
+        chord = rotated_towards(within(bridged, least, longest), chord, 1.0 - math.exp(-dt / FOLLOW), math.inf)
+    if tracking:
+        before = sub(vec_of(memory[t]["goals"], HEAD), vec_of(memory[t]["goals"], HIPS))
+        most = trunk_rate(t, figure, memory) * dt
+        if norm(before) > 1e-9 and norm(chord) > 1e-9 and angle_of(before, chord) > most:  # false where none was before
+            chord = rotated_towards(within(before, least, longest), within(chord, least, longest), 1.0, most)
+            if catches_up(t, memory):
+                memory[t]["late"] = LATE_NOW
+    return chord
+
+
+@kernel
+def angle_of(a: Vec3, b: Vec3) -> float:
+    """Return the angle between two vectors [rad]."""
+    return math.atan2(norm(cross(a, b)), dot(a, b))
+
+
+@kernel
+def trunk_rate(t: int, figure: Figure, memory: Records) -> float:
+    """Return how fast pelvis and head may be rotated by what is estimated [rad/s]."""
+    rate = float(figure.settings[0]["pelvis_rate"])
+    return min(CALM, rate) if catches_up(t, memory) else rate
+
+
+@kernel
+def calm_step(t: int, figure: Figure, memory: Records, dt: float, before: Quat, now: Quat) -> Quat:
+    """Return an orientation that has rotated from one before no faster than that."""
+    most = trunk_rate(t, figure, memory) * dt
+    if not math.isfinite(before[0]) or angle_between(before, now) <= most:
+        return now
+    if catches_up(t, memory):
+        memory[t]["late"] = LATE_NOW
+    return slerp(before, now, most / angle_between(before, now))
+
+
+@kernel
+def rotated_towards(v: Vec3, to: Vec3, fraction: float, most: float) -> Vec3:
+    """Return a vector that a fraction of the rotation and of the stretch to another one has led to, by `most` [rad] at
+    most.
+    """
+    axis = cross(v, to)
+    angle = angle_of(v, to)
+    axis = unit(axis) if norm(axis) > 1e-9 * norm(v) * norm(to) else any_perpendicular(unit(v))
+    length = norm(v) + fraction * (norm(to) - norm(v))
+    return scale(unit(rotate(axis_angle(axis, min(fraction * angle, most)), v)), length)
 
 
 @kernel
@@ -329,17 +390,34 @@ def in_frame(x: Vec3, y: Vec3, v: Vec3) -> Vec3:
 @kernel
 def pelvis_said(x: Vec3, y: Vec3, work: Floats) -> Quat:
     """Return the pelvis' orientation as the network says, in the world."""
-    side = unit(predicted(work, AXES))
-    up = unit(reject(predicted(work, AXES + 3), side))
-    if norm(side) < 0.5 or norm(up) < 0.5:
-        side, up = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
-    left, upwards = in_frame(x, y, side), in_frame(x, y, up)
-    return mul(between((0.0, 1.0, 0.0), upwards), about_y(left, upwards))
+    return pelvis_of(in_frame(x, y, predicted(work, AXES)), in_frame(x, y, predicted(work, AXES + 3)))
 
 
 @kernel
-def orient_trunk(i: int, net: Network, figure: Figure, rows: Rows, x: Vec3, y: Vec3, work: Floats) -> None:
-    """Fill in pelvis and spine by the network, rotated as a whole by the smallest rotation that aims at the head.
+def pelvis_of(side: Vec3, up: Vec3) -> Quat:
+    """Return the orientation whose X is along `side`, and whose Y is as near to `up` as that allows."""
+    x = unit(side)
+    y = unit(reject(up, x))
+    if norm(x) < 0.5 or norm(y) < 0.5:
+        x, y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    return mul(between((0.0, 1.0, 0.0), y), about_y(x, y))
+
+
+@kernel
+def orient_trunk(
+    i: int,
+    t: int,
+    net: Network,
+    figure: Figure,
+    memory: Records,
+    dt: float,
+    rows: Rows,
+    x: Vec3,
+    y: Vec3,
+    work: Floats,
+) -> None:
+    """Fill in pelvis and spine by the network, rotated as a whole by the smallest rotation that aims at the head. In a
+    track the pelvis rotates no faster than pelvises do.
 
     The nearer the distance from hips to head is to the longest chord, the more of the straightest spine is taken.
     """
@@ -361,6 +439,10 @@ def orient_trunk(i: int, net: Network, figure: Figure, rows: Rows, x: Vec3, y: V
         set_quat(out, i, k, below)
     chord = fit_length(i, figure, rows, length)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
+    if memory.shape[0] > 0 and dt > 0.0:
+        calm = calm_step(t, figure, memory, dt, quat_of(memory[t]["orientations"], HIPS), pelvis)
+        if calm != pelvis:
+            pelvis = mul(between(rotate(calm, chord), y), calm)
     if knows(i, rows, HIPS):
         pelvis = quat_at(rows.target_orientations, i, HIPS)
     for k in range(count):
@@ -481,7 +563,7 @@ def bend_of(work: Floats, joint: int) -> Quat:
 
 
 @kernel
-def settle_trunk(i: int, figure: Figure, rows: Rows) -> tuple[Vec3, Vec3]:
+def settle_trunk(i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> tuple[Vec3, Vec3]:
     """Bring the trunk inside its limits, head and hips to their points, then rotate it to known orientations and add
     clavicles; return (position of the hips [m], X of the pelvis).
 
@@ -495,7 +577,7 @@ def settle_trunk(i: int, figure: Figure, rows: Rows) -> tuple[Vec3, Vec3]:
         if miss > MET and norm(sub(head, position)) < figure.settings[0]["longest_chord"]:
             bend_to(i, figure, rows, position, 0, last, True, head)
         position = add(position, scale(sub(head, vec_at(rows.spine, i, last)), hips_fraction(i, rows)))
-    position = finish_trunk(i, figure, rows, position)
+    position = finish_trunk(i, t, figure, rows, memory, dt, position)
     if given(i, rows, HEAD) and not given(i, rows, HIPS):
         position = add(position, sub(head, place_spine(i, figure, rows, position)))
     return position, rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))

@@ -18,7 +18,20 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..limits.kernels import allowed, clamp
-from ..math.quaternion import axis_angle, between, conj, exp, log, mul, rotate, rotate_inverse, slerp, twist_angle
+from ..math.quaternion import (
+    angle_between,
+    axis_angle,
+    between,
+    conj,
+    exp,
+    log,
+    mul,
+    rotate,
+    rotate_inverse,
+    slerp,
+    twist_angle,
+    unit_quat,
+)
 from ..math.vector import add, any_perpendicular, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
 from .packed import (
@@ -28,6 +41,7 @@ from .packed import (
     LEFT_FOOT,
     LEFT_HAND,
     LEFT_SHOULDER,
+    MAX_JOINTS,
     RIGHT_FOOT,
     RIGHT_HAND,
     Figure,
@@ -40,6 +54,7 @@ from .packed import (
     vec_from,
     vec_of,
 )
+from .track_state import CALM, LATE_NOW, catches_up
 
 NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this has no direction
 MAX_CLAVICLE = 0.5  # [rad]
@@ -181,14 +196,16 @@ def shape_spine(i: int, figure: Figure, length: float, out: Floats) -> Vec3:
 
 
 @kernel
-def pose_trunk(i: int, figure: Figure, rows: Rows, estimate: Quat, y: Vec3) -> Vec3:
+def pose_trunk(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float, estimate: Quat, y: Vec3) -> Vec3:
     """Fill in hips, spine and clavicles in `rows.trunk`, canonical in the world; return the position of the hips."""
     length = norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)))
-    return place_trunk(i, figure, rows, estimate, y, shape_spine(i, figure, length, rows.trunk))
+    return place_trunk(i, t, figure, rows, memory, dt, estimate, y, shape_spine(i, figure, length, rows.trunk))
 
 
 @kernel
-def place_trunk(i: int, figure: Figure, rows: Rows, estimate: Quat, y: Vec3, chord: Vec3) -> Vec3:
+def place_trunk(
+    i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float, estimate: Quat, y: Vec3, chord: Vec3
+) -> Vec3:
     """Rotate a spine of this chord from the pelvis' frame into the world, add clavicles; return the hips' position."""
     out, hips = rows.trunk, vec_at(rows.goals, i, HIPS)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
@@ -198,26 +215,80 @@ def place_trunk(i: int, figure: Figure, rows: Rows, estimate: Quat, y: Vec3, cho
         pelvis = quat_at(rows.target_orientations, i, HIPS)
     for k in range(figure.spine.shape[0]):
         set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
-    return finish_trunk(i, figure, rows, position)
+    return finish_trunk(i, t, figure, rows, memory, dt, position)
 
 
 @kernel
-def finish_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
+def finish_trunk(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float, position: Vec3) -> Vec3:
     """Rotate the spine to what is known besides hips and head, then the clavicles; return the hips' position."""
     goals, out, count, chest = rows.goals, rows.trunk, figure.spine.shape[0], figure.stance[0]["chest"]
     if knows(i, rows, HIPS) or knows(i, rows, HEAD) or math.isfinite(goals[i, CHEST, 0]):
         position = rotate_trunk(i, figure, rows, position)
+    if memory.shape[0] > 0 and dt > 0.0:
+        position = calm_spine(i, t, figure, rows, memory, dt, position)
     carrier, joint = quat_at(out, i, chest), position
     for k in range(1, chest + 1):
         joint = next_joint(i, figure, rows, k, joint)
     for side in range(2):
         wrist, shoulder = vec_at(goals, i, LEFT_HAND + side), vec_at(goals, i, LEFT_SHOULDER + side)
+        rotated = carrier
         if math.isfinite(shoulder[0]):
-            set_quat(out, i, count + side, clavicle_to(figure, side, carrier, joint, shoulder))
+            rotated = clavicle_to(figure, side, carrier, joint, shoulder)
         elif math.isfinite(wrist[0]):
-            set_quat(out, i, count + side, clavicle(figure, side, carrier, joint, wrist))
-        else:
-            set_quat(out, i, count + side, carrier)
+            rotated = clavicle(figure, side, carrier, joint, wrist)
+        if memory.shape[0] > 0 and dt > 0.0:
+            rotated = calm_clavicle(t, side, figure, memory, dt, carrier, rotated)
+        set_quat(out, i, count + side, rotated)
+    return position
+
+
+@kernel
+def calm_clavicle(t: int, side: int, figure: Figure, memory: Records, dt: float, carrier: Quat, rotated: Quat) -> Quat:
+    """Return a clavicle that rotates by `CALM` at most while the trunk, or its arm, catches up."""
+    before = quat_of(memory[t]["clavicles"], side)
+    now, most = mul(conj(carrier), rotated), min(CALM, figure.settings[0]["pelvis_rate"]) * dt
+    late = 0
+    if math.isfinite(before[0]) and (catches_up(t, memory) or memory[t]["behind"][4 + side] != 0):
+        angle = angle_between(before, now)
+        if angle > most:
+            now = slerp(before, now, most / angle)
+            rotated, late = mul(carrier, now), 1
+    memory[t]["behind"][4 + side] = late
+    put_quat(memory[t]["clavicles"], side, now)
+    return rotated
+
+
+@kernel
+def calm_spine(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float, position: Vec3) -> Vec3:
+    """While the trunk catches up with a change of what is known, let pelvis and spine together rotate by `CALM` at
+    most, and then as little as it takes to the head; return the hips' position.
+    """
+    state, out, count = memory[t], rows.trunk, min(figure.spine.shape[0], MAX_JOINTS)
+    bends, most, total = state["bends"], min(CALM, figure.settings[0]["pelvis_rate"]) * dt, 0.0
+    free, pelvis = not knows(i, rows, HIPS), quat_of(state["orientations"], HIPS)
+    if catches_up(t, memory) and math.isfinite(bends[count - 1, 0]):
+        total = angle_between(pelvis, quat_at(out, i, 0)) if free else 0.0
+        for k in range(1, count):
+            total += angle_between(quat_of(bends, k), mul(conj(quat_at(out, i, k - 1)), quat_at(out, i, k)))
+    if total > most:
+        state["late"] = LATE_NOW
+        last, below = figure.spine.shape[0] - 1, quat_at(out, i, 0)
+        if free:
+            set_quat(out, i, 0, slerp(pelvis, below, most / total))
+        for k in range(1, last + 1):
+            bend, below = mul(conj(below), quat_at(out, i, k)), quat_at(out, i, k)
+            if k < count:
+                bend = slerp(quat_of(bends, k), bend, most / total)
+            set_quat(out, i, k, unit_quat(mul(quat_at(out, i, k - 1), bend)))
+        clamp_spine(i, figure, rows)
+        bend_to(i, figure, rows, position, 0, last, free, vec_at(rows.goals, i, HEAD))
+        if knows(i, rows, HEAD):
+            rotate_head(i, figure, rows, quat_at(rows.target_orientations, i, HEAD))
+        miss = sub(vec_at(rows.goals, i, HEAD), vec_at(rows.spine, i, last))
+        position = add(position, scale(miss, hips_fraction(i, rows)))
+    for k in range(1, count):
+        put_quat(bends, k, mul(conj(quat_at(out, i, k - 1)), quat_at(out, i, k)))
+    state["late"] = int(state["late"] == LATE_NOW)
     return position
 
 
@@ -465,8 +536,8 @@ def pose_trunk_by_paper(i: int, t: int, figure: Figure, rows: Rows, memory: Reco
     chord = shape_by_paper(i, t, figure, rows, memory, goal)
     if memory.shape[0] > 0:
         for k in range(figure.spine.shape[0]):
-            put_quat(memory[t]["paper_bends"], k, quat_at(rows.trunk, i, k))
-    position = place_trunk(i, figure, rows, estimate, y, chord)
+            put_quat(memory[t]["bends"], k, quat_at(rows.trunk, i, k))
+    position = place_trunk(i, t, figure, rows, memory, 0.0, estimate, y, chord)
     if memory.shape[0] > 0:
         state, pelvis = memory[t], quat_at(rows.trunk, i, 0)
         world = rotate(pelvis, chord)
@@ -489,7 +560,7 @@ def shape_by_paper(i: int, t: int, figure: Figure, rows: Rows, memory: Records, 
     straighten_spine(i, figure, rows)
     if began:
         for k in range(figure.spine.shape[0]):
-            set_quat(out, i, k, quat_of(memory[t]["paper_bends"], k))
+            set_quat(out, i, k, quat_of(memory[t]["bends"], k))
     now = norm(chord_of(i, figure, rows))
     if now > neutral:
         straighten_spine(i, figure, rows)

@@ -2,8 +2,9 @@
 
 A lost point continues with its velocity dying away (`FADE`), carried along with the body: translated as hips and head
 are, and rotated as the pelvis is where its orientation is known, else about the vertical at the body's recent rate.
-When the point returns, the remaining gap is eased away within `RETURN`, from rest to rest. Orientations likewise,
-without a velocity. A point that was not seen yet is estimated as an untracked one (`untracked`).
+When the point returns, the remaining gap is eased away within `RETURN`, a large one at `PACE`, from rest to rest.
+Orientations likewise, without a velocity. A point that was not seen yet is estimated as an untracked one (`untracked`).
+While what is known has changed of late, pelvis, spine and clavicles rotate no faster than `CALM` (`catches_up`).
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import math
 from ..compute import kernel
 from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Records, Vec3
-from ..math.quaternion import axis_angle, conj, mul, rotate, slerp, unit_quat
+from ..math.quaternion import angle_between, axis_angle, conj, mul, rotate, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .packed import (
     CHEST,
     HEAD,
     HIPS,
+    LEFT_HAND,
+    LEFT_SHOULDER,
     SLOTS,
     Figure,
     Rows,
+    given,
+    given_orientation,
     knows,
     put_quat,
     put_vec,
@@ -33,7 +38,10 @@ from .packed import (
 )
 
 FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
-RETURN = 0.3  # [s] until a point that returns is met again
+RETURN = 0.3  # [s] until a point that returns is met again, or as long as its way takes at
+PACE, ROTATION_PACE = 3.0, 1.5 * math.pi  # [m/s], [rad/s] on average
+CALM = math.pi  # [rad/s]: of pelvis and spine, while they catch up with a change of what is known
+LATE_NOW = 2  # of a trunk that is late: found in this frame
 UNSEEN = -2.0  # in place of the time since an orientation was seen: it never was, and the body's own is stored
 STRAIGHT = 1e-3  # sine of the angle below which a limb is too straight to show where its elbow or knee is
 EVENED = 0.3  # [s] over which the body's yaw rate is smoothed
@@ -57,6 +65,31 @@ def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         for k in range(HEAD + 1):
             if math.isfinite(rows.goals[i, k, 0]):
                 rows.known[i] |= 1 << k
+    if memory.shape[0] > 0:
+        state = memory[t]
+        changed = state["known"] >= 0 and state["known"] != rows.known[i]
+        state["since_change"] = 0.0 if changed else state["since_change"] + dt
+        state["known"] = rows.known[i]
+
+
+@kernel
+def trunk_is_hidden(i: int, figure: Figure, rows: Rows) -> bool:
+    """Return whether nothing that is seen in row i shows how the trunk is rotated: neither hips nor head, nor what a
+    trunk carries on both sides. Feet do not.
+    """
+    for k in range(HEAD + 1):
+        column = figure.tracked[0, k]
+        if (column >= 0 and vec_in_extent(vec_at(rows.points, i, column))) or given_orientation(i, rows, k):
+            return False
+    hands = given(i, rows, LEFT_HAND) and given(i, rows, LEFT_HAND + 1)
+    shoulders = given(i, rows, LEFT_SHOULDER) and given(i, rows, LEFT_SHOULDER + 1)
+    return not (hands or shoulders or given(i, rows, CHEST) or given_orientation(i, rows, CHEST))
+
+
+@kernel
+def catches_up(t: int, memory: Records) -> bool:
+    """Return whether the trunk of track t still catches up with a change of what is known."""
+    return bool(memory[t]["since_change"] < RETURN or memory[t]["late"] != 0)
 
 
 @kernel
@@ -102,32 +135,34 @@ def heading_before(t: int, memory: Records) -> Vec3:
 
 @kernel
 def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> None:
-    """Fill in lost points of row i, and ease in those that return."""
+    """Fill in lost points of row i, and ease in those that return; what is lost goes along with what returns."""
     state = memory[t]
     seen, gaps, velocities = state["seen"], state["gaps"], state["velocities"]
-    centre, now, rotation = carried(i, t, rows, memory, dt)
+    centre, now, rotation = carried(i, t, RETURN, rows, memory, dt)
     for k in range(SLOTS):
-        before = vec_of(state["goals"], k)
-        if figure.tracked[0, k] < 0 or not math.isfinite(before[0]):
+        before, here = vec_of(state["goals"], k), vec_at(rows.goals, i, k)
+        if figure.tracked[0, k] < 0 or not math.isfinite(before[0] + here[0]):
             continue
         moved = add(now, rotate(rotation, sub(before, centre)))
-        if not math.isfinite(rows.goals[i, k, 0]):
-            velocity = scale(rotate(rotation, vec_of(velocities, k)), math.exp(-dt / FADE))
-            put_vec(velocities, k, velocity)
-            goal = add(moved, scale(velocity, dt))
-            if vec_in_extent(goal):  # else it is unknown, as one that was never seen
-                set_vec(rows.goals, i, k, goal)
-            continue
-        here = vec_at(rows.goals, i, k)
         if seen[k] < 0.0:
             seen[k] = 0.0
             put_vec(gaps, k, sub(moved, here))
-        seen[k] += dt
+        seen[k] += dt * min(1.0, RETURN * PACE / max(norm(vec_of(gaps, k)), 1e-9))
         if seen[k] < RETURN:
             set_vec(rows.goals, i, k, add(here, scale(vec_of(gaps, k), left_of(seen[k] / RETURN))))
         else:
             fresh = scale(sub(here, moved), 0.5 / dt)
             put_vec(velocities, k, add(scale(vec_of(velocities, k), 0.5), fresh))
+    centre, now, rotation = carried(i, t, 0.0, rows, memory, dt)
+    for k in range(SLOTS):
+        before = vec_of(state["goals"], k)
+        if figure.tracked[0, k] < 0 or not math.isfinite(before[0]) or math.isfinite(rows.goals[i, k, 0]):
+            continue
+        velocity = scale(rotate(rotation, vec_of(velocities, k)), math.exp(-dt / FADE))
+        put_vec(velocities, k, velocity)
+        goal = add(add(now, rotate(rotation, sub(before, centre))), scale(velocity, dt))
+        if vec_in_extent(goal):  # else it is unknown, as one that was never seen
+            set_vec(rows.goals, i, k, goal)
     for k in range(orientation_count(rows)):
         bridge_orientation(i, t, k, rotation, rows, memory, dt)
 
@@ -150,9 +185,10 @@ def bridge_orientation(i: int, t: int, k: int, rotation: Quat, rows: Rows, memor
     if seen[k] < 0.0:
         seen[k] = 0.0
         put_quat(state["orientation_gaps"], k, mul(moved, conj(here)))
-    seen[k] += dt
+    gap, none = quat_of(state["orientation_gaps"], k), (1.0, 0.0, 0.0, 0.0)
+    seen[k] += dt * min(1.0, RETURN * ROTATION_PACE / max(angle_between(gap, none), 1e-9))
     if seen[k] < RETURN:
-        gap = slerp((1.0, 0.0, 0.0, 0.0), quat_of(state["orientation_gaps"], k), left_of(seen[k] / RETURN))
+        gap = slerp(none, gap, left_of(seen[k] / RETURN))
         set_quat(rows.target_orientations, i, k, mul(gap, here))
 
 
@@ -163,12 +199,12 @@ def left_of(s: float) -> float:
 
 
 @kernel
-def carried(i: int, t: int, rows: Rows, memory: Records, dt: float) -> tuple[Vec3, Vec3, Quat]:
-    """Return (middle of the body before, now, its rotation between) from the points seen in both frames."""
+def carried(i: int, t: int, since: float, rows: Rows, memory: Records, dt: float) -> tuple[Vec3, Vec3, Quat]:
+    """Return (middle of the body before, now, its rotation between) from the points seen for so long [s]."""
     state = memory[t]
-    centre, now, count = sums(i, t, rows, memory, HEAD + 1)
+    centre, now, count = sums(i, t, since, rows, memory, HEAD + 1)
     if count == 0:
-        centre, now, count = sums(i, t, rows, memory, SLOTS)
+        centre, now, count = sums(i, t, since, rows, memory, SLOTS)
     if count == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     centre, now = scale(centre, 1.0 / count), scale(now, 1.0 / count)
@@ -180,13 +216,13 @@ def carried(i: int, t: int, rows: Rows, memory: Records, dt: float) -> tuple[Vec
 
 
 @kernel
-def sums(i: int, t: int, rows: Rows, memory: Records, slots: int) -> tuple[Vec3, Vec3, int]:
-    """Return (sum of the first slots' goals before, now, how many) of those seen in both frames."""
+def sums(i: int, t: int, since: float, rows: Rows, memory: Records, slots: int) -> tuple[Vec3, Vec3, int]:
+    """Return (sum of the first slots' goals before, now, how many) of those seen for so long [s]."""
     state = memory[t]
     centre, now, count = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0
     for k in range(slots):
         one, other = vec_of(state["goals"], k), vec_at(rows.goals, i, k)
-        if state["seen"][k] >= RETURN and math.isfinite(one[0] + other[0]):
+        if state["seen"][k] >= since and math.isfinite(one[0] + other[0]):
             centre, now, count = add(centre, one), add(now, other), count + 1
     return centre, now, count
 
@@ -196,12 +232,18 @@ def store_frame(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
     """Store row i as the last frame of track t, `dt` [s] after the one before."""
     state = memory[t]
     old, new = vec_from(state["heading"]), (rows.heading[i, 0], rows.heading[i, 1], rows.heading[i, 2])
-    rotated = math.atan2(old[2] * new[0] - old[0] * new[2], old[0] * new[0] + old[2] * new[2])
+    level = math.hypot(old[0], old[2]) * math.hypot(new[0], new[2])  # the less, the less it says
+    rotated = level * math.atan2(old[2] * new[0] - old[0] * new[2], old[0] * new[0] + old[2] * new[2])
+    if trunk_is_hidden(i, figure, rows):
+        rotated = 0.0
     state["yaw_rate"] += (rotated / dt - state["yaw_rate"]) * min(1.0, dt / EVENED)
     for c in range(3):
         state["heading"][c] = new[c]
     for k in range(SLOTS):
-        put_vec(state["goals"], k, vec_at(rows.goals, i, k))
+        at = vec_at(rows.goals, i, k)
+        if k <= HEAD and not given(i, rows, k):  # where it came to be
+            at = vec_at(rows.positions, i, figure.tracked[1, k])
+        put_vec(state["goals"], k, at)
         if figure.tracked[0, k] >= 0 and not vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
             state["seen"][k] = -1.0
     oriented = orientation_count(rows)
