@@ -94,6 +94,7 @@ def test_only_what_users_call_on_a_motion_or_a_path_asks_for_a_later_room():
         "formats/c3d/__init__.py: reconstruct",
         "formats/gltf/vrma.py: body",
         "formats/gltf/vrma.py: body.roles",
+        "formats/people.py: body",  # files that hold a person are written from any, and say so of others
         "formats/smpl/joints.py: body",
         "formats/smpl/standing.py: body.contacts",
     }

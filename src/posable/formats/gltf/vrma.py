@@ -18,6 +18,7 @@ from ...compute import PosableError
 from ...compute.lazy import later_room
 from ...math import rotate
 from ...skeleton import Motion, Pose, Skeleton
+from ..people import person_of
 from .write import new_document
 
 EXTENSION = "VRMC_vrm_animation"
@@ -25,6 +26,7 @@ SIDES = ("left", "right")
 _LIMBS = ("upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg", "foot")
 REQUIRED = ("hips", "spine", "head", *(f"{side}_{part}" for side in SIDES for part in _LIMBS))
 """Bones that the extension demands."""
+BLOCK = 4096  # frames that are posed at once
 NOT_BONES = ("left_eye", "right_eye")
 """Parts of a VRM character that have no place in the map: gaze is a matter of its own."""
 
@@ -55,25 +57,27 @@ def _from_hips(motion: Motion, roles: dict[str, str]) -> tuple[Motion, dict[str,
             below[role] = name
     joints = sorted(keep)
     index = {j: k for k, j in enumerate(joints)}
-    rest, placed = skeleton.forward(skeleton.rest), skeleton.forward(motion.pose)
+    rest = skeleton.forward(skeleton.rest)
     offsets, still = skeleton.offsets[joints].copy(), skeleton.rest_rotations[joints].copy()
     offsets[0], still[0] = rest.positions[hips], rest.orientations[hips]
-    rotations = motion.pose.rotations[:, joints].copy()
-    rotations[:, 0] = placed.orientations[:, hips]
+    rotations, translation = motion.pose.rotations[:, joints].copy(), np.empty((len(motion), 3))
+    for first in range(0, len(motion), BLOCK):
+        rows = slice(first, first + BLOCK)
+        placed = skeleton.forward(motion.pose[rows])
+        rotations[rows, 0], translation[rows] = placed.orientations[:, hips], placed.positions[:, hips]
     cut = Skeleton(
         [skeleton.names[j] for j in joints],
         [-1, *(index[int(skeleton.parents[j])] for j in joints[1:])],
         offsets,
         rest_rotations=still,
     )
-    return motion.replace(skeleton=cut, pose=Pose(placed.positions[:, hips], rotations)), below
+    return motion.replace(skeleton=cut, pose=Pose(translation, rotations)), below
 
 
 def _canonical(motion: Motion) -> tuple[Motion, dict[str, str]]:
     """Return a person's posture on VRM's bones, which are as long as the person's, and stand in a T-pose."""
     room = later_room("body")
-    body = room.Humanoid(motion.skeleton)
-    body.require_person("a VRM animation")
+    body = person_of(motion.skeleton, "a VRM animation")
     at = {role: body.neutral_frames.positions[j] for role, j in (body.roles | body.fingers).items()}
     names_of = later_room("body.roles")
     if "spine" not in at:
@@ -94,8 +98,12 @@ def _canonical(motion: Motion) -> tuple[Motion, dict[str, str]]:
     )
     who = dict(zip(order, names, strict=True))
     target = room.Humanoid(skeleton, roles=who)
-    posture = body.canonical(motion.pose)
-    pose = target.pose(posture.replace(hips=posture.hips * (body.leg_length / target.leg_length)))
+    pose = Pose(np.empty((len(motion), 3)), np.empty((len(motion), len(skeleton), 4)))
+    for first in range(0, len(motion), BLOCK):
+        rows = slice(first, first + BLOCK)
+        posture = body.canonical(motion.pose[rows])
+        made = target.pose(posture.replace(hips=posture.hips * (body.leg_length / target.leg_length)))
+        pose.translation[rows], pose.rotations[rows] = made.translation, made.rotations
     if not pose.is_finite():
         raise PosableError("the motion has numbers that are not finite and cannot be written")
     return motion.replace(skeleton=skeleton, pose=pose), who

@@ -27,6 +27,7 @@ from ...compute.lazy import later_room
 from ...compute.types import Floats
 from ...math import conjugate, exp, log, multiply, rotate
 from ...skeleton import Motion, Pose, Skeleton
+from ..people import person_of
 from .joints import BODY, HANDS, NAMES, model_offsets, smpl_skeleton
 from .members import read_members
 from .standing import size_and_floor
@@ -140,8 +141,7 @@ def _as_smpl(motion: Motion) -> tuple[Skeleton, Callable[[Pose], Pose]]:
     skeleton = motion.skeleton
     if set(BODY) <= set(skeleton.names) <= {*NAMES, "left_hand", "right_hand"} and _aligned(skeleton):
         return skeleton, lambda pose: pose
-    body = later_room("body").Humanoid(skeleton)
-    body.require_person("a file of AMASS")
+    body = person_of(skeleton, "a file of AMASS")
     target = later_room("body").Humanoid(smpl_skeleton((*BODY, *HANDS)))
     # As long in the leg as the person is, so that the hips are where they were [m].
     target = later_room("body").Humanoid(target.skeleton.scaled(body.leg_length / target.leg_length))
