@@ -70,7 +70,7 @@ def test_feet_are_in_reach_of_a_pelvis_that_the_network_has_turned(errors):
 def test_points_are_met_as_without_a_prior(body, solver, points):
     answer, plain = solver.track(points), SequentialIK(body, prior=None).track(points)
     assert plain.ok.all() and answer.ok.mean() > 0.997
-    assert answer.marker_errors.max() < 1e-5  # a foot of a straight leg, where bending the spine rotates the pelvis
+    assert answer.marker_errors.max() < 2e-5  # a foot of a straight leg, where bending the spine rotates the pelvis
     found = body.markers(answer.motion.pose)
     np.testing.assert_allclose(np.linalg.norm(found - points, axis=-1), answer.marker_errors, atol=1e-9)
 
@@ -144,7 +144,7 @@ def slow_network(prior, sides, answers):
 
     weights, at = prior._weights.astype(np.float64), 0
     s, a, *hidden, os, oa = prior._sizes.tolist()
-    sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -2.0, 2.0)
+    sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -1.0, 1.0)
     sides = np.clip(sides, -5.0, 5.0)
     first = (sides[:s], sides[s:])
     kept, gone = first

@@ -140,7 +140,7 @@ def test_points_that_come_and_go_in_every_subset_cause_no_jump(clip, oriented, c
         seen = changes[~(lost[changes, :2].all(axis=-1) | lost[changes + 1, :2].all(axis=-1))]  # hips or head is known
         assert len(changes) >= 30 and len(seen) > 10
         # A frame is 1/60 s, and the captured joints themselves move by up to 0.08 m.
-        assert moved[changes].max() < 0.13, order
+        assert moved[changes].max() < 0.16, order
         assert moved.max() < 0.2, order
         rest = np.setdiff1d(np.arange(len(moved)), changes)
         largest = moved.max(axis=-1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 1e-9  # of a feature's deviation
 LANES = 8  # numbers in the longest vectors that processors have
-USUAL = 2.0  # standard deviations: proportions further off are clamped to this
+USUAL = 1.0  # standard deviations: proportions further off are clamped to this
 
 
 def whole(matrix: NDArray[Any]) -> NDArray[Any]:

@@ -36,6 +36,7 @@ from .mirrors import (
 from .packed import Figure, stretched_spine
 from .prior_kernels import HIDDEN, INPUT, LEARNED_SPINE, OUTPUT, Network
 from .prior_layout import ANSWERS, BODY, FEATURES, PROPORTIONS, answer_groups, feature_groups
+from .prior_lengths import leans, lengths_of, own_lengths
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -44,6 +45,9 @@ MOST_BYTES = 8_000_000  # of a prior's file
 SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
 """Where the joints of the learned spine sit (`Humanoid.arc_length`): hips, three of the trunk, neck (2), head."""
 SPINE_CHEST = 3
+DOUBTED = 0.097
+"""By how much the logarithm of the expected error rises for each standard deviation by which a body's proportions
+differ (root mean square), as far as fading goes: `tools/fit_fade.py`."""
 _NETWORK = {
     "sizes": ("<i8", 1),
     "weights": ("<f2", 1),
@@ -139,7 +143,8 @@ class Prior:
         """Return the prior on a body: the body's proportions are summed beforehand."""
         low, high, fraction = spine_fractions(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
         always = slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
-        usual = np.clip((proportions(body) - self._centre[BODY:]) / self._deviation[always], -USUAL, USUAL)
+        away = (proportions(body) - self._centre[BODY:]) / self._deviation[always]
+        usual = np.clip(away, -USUAL, USUAL)
         weights, biases = self._summed(usual)
         layers = self._sizes.copy()
         layers[0] -= PROPORTIONS
@@ -147,7 +152,10 @@ class Prior:
         spine = records(LEARNED_SPINE, np.column_stack([low, high, fraction]))
         spine["straight"] = stretched_spine(figure.spine, figure.settings["max_stretch"][0])
         inputs = np.delete(self._inputs, always)
-        return Network(layers, weights, biases, inputs, self._outputs, self._centre, spine)
+        known = self._centre[BODY:] + usual * self._deviation[always]
+        lengths = lengths_of(known) / own_lengths(body, figure)
+        scales = np.array([*lengths, *leans(body), DOUBTED * np.sqrt((away * away).mean())])
+        return Network(layers, weights, biases, inputs, self._outputs, self._centre, spine, scales)
 
     def _summed(self, usual: Floats) -> tuple[NDArray[np.float32], Floats]:
         """Return (`Network.weights`, `Network.biases`) for values of the proportions, the last rows of s."""
@@ -184,7 +192,7 @@ def no_network() -> Network:
     """Return the network of no prior."""
     sizes, weights, none = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0)
     both = np.zeros(0, INPUT), np.zeros(0, OUTPUT)
-    return Network(sizes, weights, none, *both, none, np.zeros(0, LEARNED_SPINE))
+    return Network(sizes, weights, none, *both, none, np.zeros(0, LEARNED_SPINE), none)
 
 
 def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:

@@ -29,9 +29,11 @@ from .packed import (
     HIPS,
     LEFT_FOOT,
     LEFT_HAND,
+    LEFT_KNEE,
     LEFT_SHOULDER,
     PAST_SAMPLES,
     RIGHT_FOOT,
+    RIGHT_KNEE,
     SLOTS,
     Figure,
     Rows,
@@ -41,16 +43,19 @@ from .packed import (
 from .prior_layout import (
     ANSWERS,
     CHORD,
+    END_POSITIONS,
     HEIGHTS,
     KNOWN,
     LAGS,
     LEFT_PATHS,
     LEFTS,
+    MIDS,
     ORIENTATION_LAG,
     ORIENTED,
     PATHS,
     POINTS,
     POSITIONS,
+    TO_HEAD,
     UP,
     UP_PATHS,
     UPS,
@@ -69,6 +74,8 @@ PAIR_WEIGHTS = (
 )  # of hands, feet, elbows, knees and shoulders in the frame's X, by how far apart they are
 HEAD_WEIGHT, FOOT_WEIGHT, CHEST_WEIGHT, BEFORE_WEIGHT = 1.0, 0.3, 2.0, 0.02  # of their own X; of the pelvis' X before
 SHOWN = 0.05  # a sum of what shows where left is that is shorter shows nothing
+
+TRUNK, ARMS, LEGS, LEAN, STRIDE, DOUBT = 2, 3, 4, 5, 6, 7  # of `Network.scales`, after hips and head
 
 # First columns of the parts of a row of scratch:
 FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 360, 720, 800, 872, 904
@@ -102,6 +109,10 @@ class Network(NamedTuple):
     """(`prior_layout.FEATURES`,) what features are counted from where they are known."""
     spine: Records
     """(S,) of `LEARNED_SPINE`."""
+    scales: Floats
+    """(8,) what makes a body one that the network knows (`mirrors`): factors of its heights of hips and head above the
+    floor, of its lengths from hips to head, of arms, of legs; the angles [rad] by which its trunk and its legs lean
+    forward in the neutral pose; what is added to the logarithm of the expected error for its proportions."""
 
 
 @kernel
@@ -183,11 +194,10 @@ def write_features(
     for k in range(CHANGING):
         work[FEATURES + k] = 0.0
     hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
-    origin = hips if given(i, rows, HIPS) else head
     for k in range(SLOTS):
         if given(i, rows, k):
             work[FEATURES + KNOWN + k] = 1.0
-            put_local(net, work, POSITIONS + 3 * k, x, y, sub(vec_at(rows.goals, i, k), origin), size)
+            put_local(net, work, POSITIONS + 3 * k, x, y, from_origin(i, k, net, rows), size)
     for k in range(SLOTS):
         if given_orientation(i, rows, k):
             q = quat_at(rows.target_orientations, i, k)
@@ -200,11 +210,45 @@ def write_features(
     floor = not (given(i, rows, LEFT_FOOT) and given(i, rows, RIGHT_FOOT))  # feet show more
     for k in range(2):
         if given(i, rows, k) and floor:
-            height = (rows.goals[i, k, 1] - figure.settings[0]["floor"]) * size
+            height = (rows.goals[i, k, 1] - figure.settings[0]["floor"]) * size * net.scales[k]
             work[FEATURES + HEIGHTS + k] = height - net.centre[HEIGHTS + k]
     if both:
         length = norm(sub(head, hips)) / figure.settings[0]["neutral_chord"]
         work[FEATURES + CHORD] = 10.0 * (length - 1.0) - net.centre[CHORD]
+
+
+@kernel
+def from_origin(i: int, k: int, net: Network, rows: Rows) -> Vec3:
+    """Return where a known point is from the hips, or from the head where these are not known [m], on the nearest body
+    that the network knows.
+    """
+    heights, trunk, arms, legs = net.scales[HEAD], net.scales[TRUNK], net.scales[ARMS], net.scales[LEGS]
+    point, hips, head = vec_at(rows.goals, i, k), vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
+    leg = k in (LEFT_FOOT, RIGHT_FOOT, LEFT_KNEE, RIGHT_KNEE)
+    if not given(i, rows, HIPS):
+        return scale(sub(point, head), heights if leg else arms)
+    if leg:
+        return scale(sub(point, hips), legs)
+    if k == HEAD or not given(i, rows, HEAD):
+        return scale(sub(point, hips), trunk)
+    return add(scale(sub(head, hips), trunk), scale(sub(point, head), arms))
+
+
+@kernel
+def fit_said(net: Network, work: Floats) -> None:
+    """Make vectors that the network says those of the body."""
+    fit_vector(PREDICTED + TO_HEAD, net.scales[TRUNK], net.scales[LEAN], work)
+    for side in range(2):
+        fit_vector(PREDICTED + MIDS + 3 * (2 + side), net.scales[LEGS], net.scales[STRIDE], work)
+        fit_vector(PREDICTED + END_POSITIONS + 3 * (2 + side), net.scales[LEGS], net.scales[STRIDE], work)
+
+
+@kernel
+def fit_vector(at: int, size: float, angle: float, work: Floats) -> None:
+    """Divide a vector by a size and rotate it about X by an angle [rad]."""
+    c, s = math.cos(angle) / size, math.sin(angle) / size
+    y, z = work[at + 1], work[at + 2]
+    work[at], work[at + 1], work[at + 2] = work[at] / size, c * y - s * z, s * y + c * z
 
 
 @kernel

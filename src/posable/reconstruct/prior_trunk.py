@@ -34,7 +34,8 @@ from .packed import (
     vec_from,
     vec_of,
 )
-from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, frame_of_known, predicted, write_features
+from .prior_fade import fade
+from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, fit_said, frame_of_known, predicted, write_features
 from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
 from .spine import about_y, bend_to, clamp_spine, finish_trunk, place_spine
 from .track_state import CALM, LATE_NOW, RETURN, catches_up, left_of, trunk_is_hidden
@@ -84,6 +85,8 @@ def predict_trunk(
     x, y, shown = frame_of_known(i, figure, rows, before)
     write_features(i, t, net, figure, memory, rows, x, y, work)
     evaluate(net, work)
+    fit_said(net, work)
+    fade(i, t, net, figure, memory, dt, before, rows, x, y, work)
     if memory.shape[0] > 0 and dt > 0.0:
         ease_changes(i, t, figure, x, y, memory, dt, rows, work)
     chain_bends(work)
