@@ -110,9 +110,9 @@ class Network(NamedTuple):
     spine: Records
     """(S,) of `LEARNED_SPINE`."""
     scales: Floats
-    """(8,) what makes a body one that the network knows (`mirrors`): factors of its heights of hips and head above the
-    floor, of its lengths from hips to head, of arms, of legs; the angles [rad] by which its trunk and its legs lean
-    forward in the neutral pose; what is added to the logarithm of the expected error for its proportions."""
+    """(8,) what makes a body one that the network knows (`prior_lengths`): factors of its heights of hips and head
+    above the floor, of its lengths from hips to head, of arms, of legs; the angles [rad] by which its trunk and its
+    legs lean forward in the neutral pose; what is added to the logarithm of the expected error for its proportions."""
 
 
 @kernel
