@@ -201,6 +201,7 @@ def use_edit() -> None:
     editor = ps.MotionEditor(ps.samples.walk(body)[:ROWS], body, limits=("clip", "body"))
     editor.report, editor.drag(frame=1, part="left_hand", displacement=(0.0, 0.02, 0.0))
     editor.retarget(body)
+    ps.AutoPose(body).solve({"left_hand": (0.3, 1.2, 0.4)})
     relative_motion(np.ones((ROWS, 3)), np.eye(3)[0], np.eye(3)[1])
 
 

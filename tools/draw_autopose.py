@@ -21,7 +21,7 @@ DRAGS = {
     "lunge: head, hands": {HEAD: (0.0, -0.16, 0.35), LEFT: (0.0, 0.25, 0.6), RIGHT: (-0.1, 0.1, 0.0)},
     "floor: head, hands": {HEAD: (0.0, -0.5, 0.35), LEFT: (-0.08, -0.35, 0.42), RIGHT: (0.08, -0.35, 0.42)},
     "guard: head, hands": {HEAD: (0.0, -0.06, 0.06), LEFT: (-0.1, 0.42, 0.2), RIGHT: (0.08, 0.4, 0.15)},
-    "left hand": {LEFT: (0.2, 0.2, 0.8)},
+    "left hand": {LEFT: (0.2, 0.25, 0.6)},
     "hips": {"hips": (0.0, -0.25, -0.1)},
     "right foot": {"right_foot": (-0.02, 0.3, 0.2)},
 }

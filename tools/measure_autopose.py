@@ -3,7 +3,7 @@
 Two moments of a captured clip: the first is the pose that an artist has, some parts of the second are what is dragged.
 Printed for each set of parts, for steps of 0.1 to 1.6 s, is how far the 22 joints of SMPL are from the second moment
 [cm]: where the body is left where it was, with all of it moved along with the parts, and as AutoPose has it. `FAR` of
-`posable.edit.autopose` was chosen by it, on clips of `CLIPS`, whose people the prior has seen, none of those that
+`posable.edit.people` was chosen by it, on clips of `CLIPS`, whose people the prior has seen, none of those that
 docs/reconstruct.md measures.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 import posable as ps
 from benchmarks.harness import data_dir
-from posable.edit import autopose
+from posable.edit import people as model
 from posable.evaluate.measures import smpl_joints
 
 CLIPS = ("28_03", "42_01", "62_07", "79_22", "80_07", "111_07", "114_03", "124_05", "126_01", "136_09")
@@ -46,7 +46,7 @@ def main() -> None:
         motion = ps.load(folder / "cmu" / f"{name}.bvh", repair="cmu", first_frame=1)
         people.append((motion, ps.Humanoid(motion.skeleton)))
     solvers = [ps.AutoPose(body) for _, body in people]
-    values = given.far or [autopose.FAR]
+    values = given.far or [model.FAR]
     print(
         "parts | step [s] | left | along | "
         + " | ".join(f"AutoPose, FAR {far:g}" for far in values)
@@ -67,7 +67,7 @@ def main() -> None:
                     along = np.mean([there[body.index(role)] - was[body.index(role)] for role in mask], axis=0)
                     found = []
                     for far in values:
-                        autopose.FAR = far
+                        model.FAR = far
                         found.append(motion.skeleton.forward(solver.solve(targets, one).pose).positions)
                     errors = [np.linalg.norm(p - there, axis=-1)[joints].mean() for p in (was, was + along, *found)]
                     rows.append(errors)

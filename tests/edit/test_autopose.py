@@ -5,7 +5,8 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from tests.body.bodies import file_body
+from tests.body.bodies import file_body, plan_body
+from tools.measure_leaps import leaps, rig_of
 
 RIGS = ("MakeHuman", "VRM", "CMU")
 DRAGS = {
@@ -17,6 +18,7 @@ DRAGS = {
     "knee and chest": {"left_lower_leg": (0.05, 0.1, 0.12), "chest": (0.0, -0.02, 0.04)},
 }
 """Displacements from the neutral pose [of the joint height]."""
+OTHER = 0.15  # of the joint height: a hand that nobody touched moves less
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def test_what_was_dragged_is_met_inside_the_limits_on_any_rig(rig, body, auto, r
         there = places(body, answer.pose)
         away = max(np.linalg.norm(there[role] - target) for role, target in targets.items())
         assert answer.ok == (away < 1e-6) and answer.position_error == pytest.approx(away, abs=1e-12), name
-        assert answer.ok or name == "knee and chest", (name, answer)  # a chest does not go as far on all rigs
+        assert answer.ok, (name, answer)
         assert away < 0.05 and inside_limits(body, answer.pose), name
 
 
@@ -87,26 +89,87 @@ def test_parts_that_are_where_they_were_leave_the_body_as_it_was(sample, body, a
             assert max(np.linalg.norm(there[role] - was[role]) for role in was) < 2e-3
 
 
-def test_it_is_continuous_while_a_part_is_dragged(body, auto):
-    """Steps four times as small move every joint much less: nothing leaps anywhere on long paths."""
-    was, held = places(body, body.neutral_pose), {"left_hand": (0.1, 0.15, 0.4)}
-    for role, by in (("head", (0.1, -0.4, 0.3)), ("right_hand", (-0.2, 0.9, 0.6))):
-        others = {part: was[part] + offset for part, offset in held.items()}
-        largest = []
-        for count in (30, 120):
-            path = [was[role] + s * np.array(by) for s in np.linspace(0.0, 1.0, count + 1)]
-            found = np.array([[*places(body, auto.solve(others | {role: p}).pose).values()] for p in path])
-            largest.append(np.linalg.norm(found[1:] - found[:-1], axis=-1).max() * count / np.linalg.norm(by))
-        assert largest[1] < 2.5 * largest[0] and largest[0] < 8.0, (role, largest)
+def dragged_along(auto, path, start=None):
+    """The answers to a drag: path holds the targets of each step, and each step goes on from the one before it."""
+    answers, before = [], None
+    for targets in path:
+        before = auto.solve(targets, start, before)
+        answers.append(before)
+    return answers
 
 
-def test_hips_that_pass_a_held_hand_move_the_body_by_little(body, auto):
-    """The knees may give way at a limit of the hips, by a few hundredths of the height of the head."""
+def steps(body, answers):
+    """The longest step of any part in each step of a drag [joint heights]."""
+    found = np.array([[*places(body, answer.pose).values()] for answer in answers])
+    return np.linalg.norm(np.diff(found, axis=0), axis=-1).max(axis=-1) / body.joint_height
+
+
+@pytest.mark.parametrize("part", ["head", "right_hand", "hips"])
+def test_it_is_continuous_while_a_part_is_dragged(part, body, auto):
+    """Nothing leaps on long paths: not where hips pass a held hand, so that its elbow has to change over, either."""
+    was, by = places(body, body.neutral_pose), {"head": (0.1, -0.4, 0.3), "right_hand": (-0.2, 0.9, 0.6)}
+    by["hips"] = (0.1, -0.4, 0.6)
+    held = {"left_hand": was["left_hand"] + (0.1, 0.15, 0.4)}
+    for count in (60, 120):
+        path = [held | {part: was[part] + s * np.array(by[part])} for s in np.linspace(0.0, 1.0, count + 1)]
+        answers = dragged_along(auto, path)
+        # Three times as far as the part itself, half a hundredth on top, and what brings parts exactly to their places.
+        most = 3.0 * np.linalg.norm(by[part]) / count / body.joint_height + 0.005 + 0.02
+        assert steps(body, answers).max() < most, (count, steps(body, answers).max())
+        assert np.mean([answer.ok for answer in answers]) > 0.5
+
+
+def test_a_hand_that_comes_near_its_own_shoulder_turns_nothing_over(body, auto):
     was = places(body, body.neutral_pose)
-    hand = was["left_hand"] + [0.1, 0.15, 0.4]
-    path = [was["hips"] + s * np.array([0.1, -0.4, 0.1]) for s in np.linspace(0.0, 1.0, 121)]
-    found = np.array([[*places(body, auto.solve({"left_hand": hand, "hips": p}).pose).values()] for p in path])
-    assert np.linalg.norm(np.diff(found, axis=0), axis=-1).max() < 0.09 * body.joint_height
+    to = 1.3 * (was["right_upper_arm"] - was["right_hand"]) + [0.0, 0.0, 0.02]
+    path = [{"hips": was["hips"], "right_hand": was["right_hand"] + s * to} for s in np.linspace(0.0, 1.0, 121)]
+    assert steps(body, dragged_along(auto, path)).max() < 0.035
+
+
+@pytest.mark.parametrize("rig", ["figure", "MakeHuman", "VRM", "CesiumMan", "mixamo"])
+def test_nothing_leaps_in_drags_drawn_at_random_where_hardly_any_target_can_be_met(rig, data_dir):
+    body = rig_of(rig, data_dir)
+    auto = ps.AutoPose(body)
+    found = np.concatenate([leaps(body, auto, seed)[0] for seed in (3, 16, 19)])
+    assert found.max() < 0.06 and np.percentile(found, 95) < 0.04, (found.max(), np.percentile(found, 95))
+    if rig == "figure":  # they are hard: without the step before, parts leap
+        assert leaps(body, auto, 16, alone=True)[0].max() > 0.15
+
+
+@pytest.mark.parametrize("rig", ["figure", *RIGS])
+def test_a_hand_dragged_there_and_back_leaves_the_body_where_it_was(rig, body, auto, request):
+    if rig != "figure":
+        body = file_body(request.getfixturevalue("data_dir"), rig)
+        auto = ps.AutoPose(body)
+    was, by = places(body, body.neutral_pose), body.joint_height * np.array([0.1, 0.6, 0.5])
+    there = np.concatenate([np.linspace(0.0, 1.0, 40), np.linspace(1.0, 0.0, 40)])
+    answer = dragged_along(auto, [{"head": was["head"], "right_hand": was["right_hand"] + s * by} for s in there])[-1]
+    now = places(body, answer.pose)
+    assert max(np.linalg.norm(now[role] - was[role]) for role in was) < 0.02 * body.joint_height
+
+
+@pytest.mark.parametrize("rig", ["figure", *RIGS])
+def test_one_hand_lifts_neither_the_other_nor_chest_and_head(rig, body, auto, request):
+    if rig != "figure":
+        body = file_body(request.getfixturevalue("data_dir"), rig)
+        auto = ps.AutoPose(body)
+    was, frames = places(body, body.neutral_pose), body.skeleton.forward(body.neutral_pose)
+    for by in ((0.0, 0.3, 0.35), (-0.3, 0.4, 0.1)):
+        answer = auto.solve({"right_hand": was["right_hand"] + body.joint_height * np.array(by)})
+        now, there = places(body, answer.pose), body.skeleton.forward(answer.pose)
+        assert answer.ok and np.linalg.norm(now["left_hand"] - was["left_hand"]) < OTHER * body.joint_height
+        for role in ("chest", "head"):
+            angle = pm.angle(there.orientations[body.index(role)], frames.orientations[body.index(role)])
+            assert np.degrees(angle) < 20.0, (rig, role, by)
+
+
+def test_an_answer_before_that_is_of_another_body_is_refused_and_one_that_failed_is_left_out(body, auto):
+    target = {"head": places(body, body.neutral_pose)["head"] - [0.0, 0.2, 0.0]}
+    failed = auto.solve({"head": (np.nan, 0.0, 0.0)})
+    np.testing.assert_array_equal(auto.solve(target, before=failed).pose.rotations, auto.solve(target).pose.rotations)
+    other = ps.Humanoid(plan_body("mixamo").skeleton)
+    with pytest.raises(ps.ShapeError, match="before"):
+        auto.solve(target, before=ps.AutoPose(other).solve({"head": (0.0, 1.4, 0.1)}))
 
 
 MASKS = (
@@ -155,17 +218,14 @@ def test_small_drags_make_small_changes_on_any_rig(rig, body, auto, request):
         far = max(np.linalg.norm(there[role] - was[role]) for role in mask)
         count = max(int(far / (0.005 * body.joint_height)), 2)
         first = rng.integers(max(count - 12, 1))
-        before = None
-        for k in range(first, min(first + 12, count) + 1):
-            answer = auto.solve({role: was[role] + k / count * (there[role] - was[role]) for role in mask})
-            now = np.array([*places(body, answer.pose).values()])
-            assert inside_limits(body, answer.pose), (mask, k)
-            if before is not None and answer.ok and reached[-1]:  # what cannot be met may leap
-                largest.append(np.linalg.norm(now - before, axis=-1).max() / body.joint_height)
-            before = now
-            reached.append(answer.ok)
+        fractions = np.arange(first, min(first + 12, count) + 1) / count
+        path = [{role: was[role] + s * (there[role] - was[role]) for role in mask} for s in fractions]
+        answers = dragged_along(auto, path)
+        assert all(inside_limits(body, answer.pose) for answer in answers), mask
+        largest += steps(body, answers).tolist()
+        reached += [answer.ok for answer in answers]
     assert max(largest) < 0.05 and np.percentile(largest, 95) < 0.025, (max(largest), np.percentile(largest, 95))
-    assert np.mean(reached) > (0.85 if rig == "KayKit knight" else 0.97)  # whose arms are short for such poses
+    assert np.mean(reached) > 0.97
 
 
 def test_legs_that_are_nearly_straight_are_not_twisted_over(body, auto):

@@ -26,12 +26,14 @@ from .packed import (
     RESULTS,
     SHOULDERS,
     SLOTS,
+    Figure,
     Rows,
     empty_rows,
     new_state,
     pack_figure,
 )
 from .prior import Prior, no_network, prior_of
+from .prior_kernels import Network
 from .solutions import NO_ERRORS, ReconstructMotionSolution, ReconstructSolution, motion_solution
 
 if TYPE_CHECKING:
@@ -245,6 +247,11 @@ class SequentialIK:
         """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
             reconstruct_rows(tracks, self._figure, self._net, memory, dt, rows)
+
+    def room(self, points: Floats, orientations: Orientations | None) -> tuple[Figure, Network, Rows]:
+        """Return what kernels take that ask the network about points (N, M, 3), each row a track of its own."""
+        rows = self._rows(points, self._orientations(orientations, points.shape[:1]), len(points))
+        return self._figure, self._net, rows
 
     def _rows(self, points: Floats, rotations: Floats, tracks: int = 1) -> Rows:
         work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)

@@ -108,3 +108,24 @@ def test_key_4_chooses_it(tab: Desk, session: Session):
     assert tab.pose.answer == PEOPLE
     with pytest.raises(PosableError, match=PEOPLE):
         tab.pose.answer_by("as it likes")
+
+
+def test_head_and_two_hands_are_dragged_undone_redone_and_reset(tab: Desk, session: Session):
+    """What a newcomer tries first: all that was touched is met, the rest follows, and each step can be taken back."""
+    origin, poses, put = session.motion[30], [session.motion[30]], {}
+    drags = {"head": (0.0, -0.15, 0.1), "left_hand": (0.05, 0.25, 0.2), "right_hand": (-0.05, 0.2, 0.25)}
+    for part, displacement in drags.items():
+        put[part] = drag(tab, session, part, by(*displacement))
+        assert all(np.linalg.norm(at(session, role) - there) < 1e-5 for role, there in put.items()), part
+        poses.append(session.motion[30])
+    assert tab.pose.touched.parts == tuple(drags)
+    hips = [session.body.skeleton.forward(pose).positions[session.body.index("hips")] for pose in (origin, poses[-1])]
+    assert np.linalg.norm(hips[1] - hips[0]) > 0.02
+    for step, pose in ((-1, 2), (-1, 1), (-1, 0), (1, 1), (1, 2), (1, 3)):
+        session.history.undo() if step < 0 else session.history.redo()
+        tab.update(session.time)
+        np.testing.assert_array_equal(session.motion[30].rotations, poses[pose].rotations)
+        assert tab.pose.touched.parts == tuple(drags)[:pose]
+    tab.pose.touched.release(tab.pose.touched.parts)
+    tab.update(session.time)
+    np.testing.assert_allclose(session.motion[30].rotations, origin.rotations, atol=1e-9)

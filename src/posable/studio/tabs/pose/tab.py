@@ -253,7 +253,8 @@ class PoseTab:
             drag.target, drag.rotation = target, given
             if not drag.rotated:
                 drag.rotation = IDENTITY if self.options.keep_orientation.value else None
-            # From the pose at the start, so that the result depends on where the handle is and not on its path.
+            # From the pose at the start, so that the result depends on where the handle is and not on its path. As
+            # people do it also goes on from the last step, as there may be two poses that are as good.
             drag.answer = answer(self, drag, editor)
             session.changed("pose")
 

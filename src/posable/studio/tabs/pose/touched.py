@@ -40,6 +40,8 @@ class Touched:
     """Part to where it was put, in the actor's world."""
     edit: Edit | None
     """The edit that all of it is."""
+    answer: AutoPoseSolution | None = None
+    """From which the next drag goes on; None after a release."""
 
 
 class PoseTouched:
@@ -79,10 +81,16 @@ class PoseTouched:
         return known if same else None
 
     def solve(self, drag: Drag) -> AutoPoseSolution:
-        """Return the body's answer to a drag: all parts that were dragged, and pins, are where they were put."""
+        """Return the body's answer to a drag: all parts that were dragged, and pins, are where they were put.
+
+        It goes on from the answer to the last step, so that nothing leaps while a part is dragged.
+        """
         known = self.at(drag.actor, drag.frame)
         origin = drag.pose if known is None else known.origin
-        return self._solver(drag.body).solve(self._targets(drag, known), origin)
+        before = None if known is None else known.answer
+        if drag.answer is not None and isinstance(drag.answer.solution, AutoPoseSolution):
+            before = drag.answer.solution
+        return self._solver(drag.body).solve(self._targets(drag, known), origin, before)
 
     def changed_by(self, drag: Drag) -> Edit | None:
         """Return the edit that a drag changes: that of the parts which were dragged before."""
@@ -101,7 +109,8 @@ class PoseTouched:
         targets = self._targets(drag, known)
         pinned = set(self._tab.pins.parts) - (set() if known is None else set(known.targets)) - {drag.part}
         targets = {part: target for part, target in targets.items() if part not in pinned}
-        self._store(actor, drag.frame, Touched(origin, actor.motion[drag.frame], targets, edits.entries[-1]))
+        answer = None if drag.answer is None else drag.answer.solution
+        self._store(actor, drag.frame, Touched(origin, actor.motion[drag.frame], targets, edits.entries[-1], answer))
 
     def carry(self, old: Actor | None, new: Actor | None) -> None:
         """Carry what was dragged of an actor over to the one that an edit made of it."""
