@@ -174,6 +174,28 @@ def test_a_trunk_that_nothing_shows_faces_as_it_did(kept, cmu):
         assert abs(heading[-1] - heading[30]) < 0.3, first
 
 
+@pytest.mark.parametrize("oriented", [False, True])
+@pytest.mark.parametrize("prior", ["default", None])
+def test_a_hand_that_returns_is_met_in_little_more_than_a_second_wherever_the_arm_has_to_go(prior, oriented):
+    """Also between postures at the edges of the limits, where the straight way leads outside them."""
+    body, rng, count = ps.figure(), np.random.default_rng(3), 240
+    neutral = body.canonical(body.neutral_pose)
+    rotations = np.tile(neutral.rotations, (count, 1, 1))
+    for role in ("right_upper_arm", "right_lower_arm", "right_hand"):
+        drawn = pm.normalize(rng.normal(size=(count, 4)))
+        rotations[:, neutral.roles.index(role)] = body.limits.clamp(role, drawn)
+    pose = body.pose(ps.CanonicalPose(neutral.roles, rotations, neutral.hips))
+    points, turns, hand = body.markers(pose), orientations_of(body, pose), ps.MARKERS.index("right_hand")
+    solver = SequentialIK(body, prior=prior)
+    for start in range(0, count, 2):
+        frames = np.repeat([start, start + 1], [30, 120])
+        given, rotated = points[frames], {role: turn[frames] for role, turn in turns.items()}
+        given[30:36, hand] = rotated["right_hand"][30:36] = np.nan
+        errors = solver.track(given, fps=60.0, orientations=rotated if oriented else None).marker_errors[:, hand]
+        alone = solver.solve(given[-1:], orientations={r: q[-1:] for r, q in rotated.items()} if oriented else None)
+        assert alone.marker_errors[0, hand] > 1e-4 or errors[36 + 75 :].max() < 1e-4, start
+
+
 def test_orientations_that_are_first_seen_later_are_eased_in(cmu):
     motion, _ = motion_of(cmu / "13_29.bvh")
     motion = ps.Motion(motion.skeleton, motion.pose[:400:2], 60.0)

@@ -45,6 +45,10 @@ from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 LATE_RATE = 2.0 * math.pi  # [rad/s] of joints that catch up, beyond the angle by which their end moves on
+# The way inside limits may go round corners that steps do not find; no point that is given is to be missed for good.
+PATIENCE = 0.75  # [s] after which that rate grows
+HASTE = 0.1  # [s] in which it doubles then
+LONG = 2.0  # [s] after which it grows no more
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
@@ -91,8 +95,9 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
     free = guesses(i, limb, rows) and not (given(i, rows, slot) or given_orientation(i, rows, slot))
     free = free and not given(i, rows, LEFT_ELBOW + limb)
     most, behind = figure.settings[0]["swivel_rate"] * dt, memory[t]["behind"]
-    late = behind[limb] != 0 or not settled(t, figure, memory)
-    behind[limb] = 0
+    waited = behind[limb]
+    late = waited > 0.0 or not settled(t, figure, memory)
+    behind[limb] = 0.0
     if late:
         goals = memory[t]["goals"]
         moved = sub(
@@ -100,18 +105,19 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
         )
         swung = norm(moved) / (model["upper"] + model["lower"])
         if math.isfinite(swung):
-            most = min(most, LATE_RATE * dt + swung)
+            rate = LATE_RATE * 2.0 ** (max(0.0, min(waited, LONG) - PATIENCE) / HASTE)
+            most = min(max(most, rate * dt), rate * dt + swung)
     for k in range(3):
         joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
         now = quat_at(rows.rotations, i, joint)
         before = quat_at(stored, limb, k)
         if (free or late) and math.isfinite(before[0]) and angle_between(before, now) > most:
-            behind[limb] = int(late)
+            behind[limb] = waited + dt if late else 0.0
             now = step_inside(i, limb, k, figure, rows, before, now, most)
             set_quat(rows.rotations, i, joint, now)
         set_quat(stored, limb, k, now)
     guessed = guesses(i, limb, rows) and not given(i, rows, slot)
-    if guessed or behind[limb] != 0:
+    if guessed or behind[limb] > 0.0:
         end = model["end"]
         for joint in range(model["base"], end + 1):
             above = end

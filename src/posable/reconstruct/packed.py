@@ -70,7 +70,7 @@ TRACK = np.dtype(
         *(("orientations_seen", "f8", SLOTS), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
         *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
         ("sample_orientations", "f8", (PAST_SAMPLES, SLOTS, 4)),
-        *(("limb_rotations", "f8", (4, 3, 4)), ("clavicles", "f8", (2, 4)), ("behind", "i8", 6)),
+        *(("limb_rotations", "f8", (4, 3, 4)), ("clavicles", "f8", (2, 4)), ("behind", "f8", 6)),
         *(("known", "i8"), ("since_change", "f8"), ("late", "i8"), ("bends", "f8", (MAX_JOINTS, 4))),
         *(("said", "f8", SAID), ("said_gaps", "f8", SAID)),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
@@ -90,7 +90,7 @@ TRACK = np.dtype(
 - `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m], `sample_orientations`: a ring of targets
   for a prior;
 - `limb_rotations`: local ones of the joints of arms and legs, `clavicles`: against what carries them (NaN: none yet);
-  `behind`: 1 where they have to catch up, limbs before clavicles;
+  `behind` [s]: for how long they have had to catch up, limbs before clavicles (0: they have not);
 - `known`: `Rows.known` (-1: no frame yet); `since_change` [s]: time since it changed; `late`: 1 while the trunk catches
   up with that; `bends`: orientations of the spine's joints against those below them (NaN: none yet), of the paper's
   spine against the pelvis;

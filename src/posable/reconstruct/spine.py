@@ -247,12 +247,12 @@ def calm_clavicle(t: int, side: int, figure: Figure, memory: Records, dt: float,
     """Return a clavicle that rotates by `CALM` at most while the trunk, or its arm, catches up."""
     before = quat_of(memory[t]["clavicles"], side)
     now, most = mul(conj(carrier), rotated), min(CALM, figure.settings[0]["pelvis_rate"]) * dt
-    late = 0
-    if math.isfinite(before[0]) and (catches_up(t, memory) or memory[t]["behind"][4 + side] != 0):
+    late = 0.0
+    if math.isfinite(before[0]) and (catches_up(t, memory) or memory[t]["behind"][4 + side] > 0.0):
         angle = angle_between(before, now)
         if angle > most:
             now = slerp(before, now, most / angle)
-            rotated, late = mul(carrier, now), 1
+            rotated, late = mul(carrier, now), memory[t]["behind"][4 + side] + dt
     memory[t]["behind"][4 + side] = late
     put_quat(memory[t]["clavicles"], side, now)
     return rotated
