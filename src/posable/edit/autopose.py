@@ -213,7 +213,7 @@ class AutoPose:
         aims = goals[:count].copy()
         missed = [1.0 - eased((self._away(aim, there) - NEAR) / (MISSED - NEAR)) for aim in aims]
         if before is not None:
-            there = self._slowed(rows, requested, there, before, start.offsets)
+            there = self._slowed(rows, requested, there, before, source, work)
         for aim, part in zip(aims, missed, strict=True):
             here = there[aim["joint"]]
             aim["position"] = here + part * (aim["position"] - here)
@@ -248,22 +248,30 @@ class AutoPose:
         return float(np.linalg.norm(goal["position"] - there[goal["joint"]])) / self.body.joint_height
 
     def _slowed(
-        self, rows: Rows, requested: Requested, there: Floats, before: AutoPoseSolution, offsets: Floats | None
+        self,
+        rows: Rows,
+        requested: Requested,
+        there: Floats,
+        before: AutoPoseSolution,
+        source: Pose,
+        work: Scratch,
     ) -> Floats:
         """Let rows go no further from the answer before than parts may move, in place; return where they are."""
         skeleton, joints = self.body.skeleton, list(self.body.roles.values())
-        was = skeleton.forward(before.pose).positions
+        was, one = skeleton.forward(before.pose).positions, before.pose
         moved = [p - before.targets.get(role, was[self.body.roles[role]]) for role, (p, _) in requested.items()]
         most = FASTEST * max(float(np.linalg.norm(m)) for m in moved) + GLIDES * self.body.joint_height
         far = float(np.linalg.norm(there - was, axis=-1)[joints].max())
         if far <= most:
             return there
-        full = rows.translation[0].copy(), log(multiply(conjugate(before.pose.rotations), rows.rotations[0]))
-        s = most / far
-        for _ in range(HOLDS):
-            rows.translation[0] = before.pose.translation + s * (full[0] - before.pose.translation)
-            rows.rotations[0] = multiply(before.pose.rotations, exp(s * full[1]))
-            there = skeleton.forward(Pose(rows.translation[0], rows.rotations[0], offsets)).positions
+        shift = rows.translation[0] - one.translation
+        rotation, s = log(multiply(conjugate(one.rotations), rows.rotations[0])), most / far
+        for k in range(HOLDS + 1):
+            s = s if k < HOLDS else 0.0  # the answer before is inside the limits, what lies between may not be
+            rows.translation[0] = one.translation + s * shift
+            rows.rotations[0] = multiply(one.rotations, exp(s * rotation))
+            self._closed(rows, np.zeros((1, 0), GOAL), source, work)
+            there = skeleton.forward(Pose(rows.translation, rows.rotations, source.offsets)).positions[0]
             far = float(np.linalg.norm(there - was, axis=-1)[joints].max())
             if far <= most:
                 break
