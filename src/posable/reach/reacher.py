@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..body.collision.clearance import SelfCollision, bent_anew, clearance, limb_links, spared
+from ..body.collision.clearance import SelfCollision, bending_changes, clearance, limb_links, spared
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, Status, expect, number
@@ -245,7 +245,7 @@ class Reacher:
         edges = {*range(0, n, BLOCK), n}
         if call.start.shape and self.body.fingers:
             joints = call.start.joint_count
-            edges |= {*bent_anew(self.body, _spread(call.start.rotations, call.shape, joints, 4)).tolist()}
+            edges |= {*bending_changes(self.body, _spread(call.start.rotations, call.shape, joints, 4)).tolist()}
         return [slice(*pair) for pair in pairwise(sorted(edges))] or [slice(0, 0)]
 
     def _may_reuse(self, n: int, call: _Call) -> bool:

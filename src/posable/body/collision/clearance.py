@@ -278,7 +278,7 @@ def limb_links(body: Humanoid, limb: str, rotations: Floats | None = None) -> Li
     return known[key]
 
 
-def bent_anew(body: Humanoid, rotations: Floats) -> Ints:
+def bending_changes(body: Humanoid, rotations: Floats) -> Ints:
     """Return the rows of rotations (N, J, 4) whose fingers are not bent as in the row before, without the first."""
     bent = rotations[:, [*body.fingers.values()]]
     return np.flatnonzero((bent[1:] != bent[:-1]).any(axis=(-1, -2))) + 1 if body.fingers else np.zeros(0, np.int64)

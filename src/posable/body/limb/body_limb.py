@@ -24,7 +24,7 @@ from ...limits import Limits
 from ...math import conjugate, from_matrix, multiply
 from ...skeleton import Frames, Pose, Skeleton
 from ...skeleton.solution import PoseSolution
-from ..collision.clearance import bent_anew, limb_links, limb_obstacles
+from ..collision.clearance import bending_changes, limb_links, limb_obstacles
 from ..packed import attach
 from .kernels import CORRECTIONS, EXACT, PLACED, READING, SHORTEST, aim_rows, pose_rows, put_rows, read_rows
 from .measured import MORE, ROUNDS, UNSEEN, Touching, touching
@@ -288,7 +288,7 @@ class BodyLimb(Limb):
         if scene is not None and scene.has_meshes:
             return True
         rotations = poses.rotations.reshape(-1, poses.joint_count, 4)
-        return (scene is not None or self_collision) and len(bent_anew(self.body, rotations)) > 0
+        return (scene is not None or self_collision) and len(bending_changes(self.body, rotations)) > 0
 
     def _corrected(
         self, aim: Aim, solution: LimbSolution, options: dict[str, Any], seen: Touching | None, search: bool
