@@ -345,8 +345,9 @@ def test_players_of_one_page_share_the_script_and_one_context(opened, tmp_path):
     assert page.page.evaluate("posable.players.map(p => p.state.frame)") == list(range(20))
     page.page.evaluate("posable.players[19].scrollIntoView()")
     page.page.wait_for_function(  # drawn as soon as it is seen, however busy the machine is
-        "(() => { const c = posable.players[19].canvas; return [...c.getContext('2d').getImageData(0, 0, c.width, "
-        "c.height).data].some(v => v > 0) })()"
+        "(() => { const c = posable.players[19].canvas, copy = new OffscreenCanvas(c.width, c.height).getContext('2d', "
+        "{ willReadFrequently: true }); copy.drawImage(c, 0, 0); "
+        "return copy.getImageData(0, 0, c.width, c.height).data.some(v => v > 0) })()"
     )
 
 

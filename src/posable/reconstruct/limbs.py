@@ -41,14 +41,10 @@ from .packed import (
     set_vec,
     vec_of,
 )
-from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
+from .track_state import STRAIGHT, calm_pole, hurry, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 LATE_RATE = 2.0 * math.pi  # [rad/s] of joints that catch up, beyond the angle by which their end moves on
-# The way inside limits may go round corners that steps do not find; no point that is given is to be missed for good.
-PATIENCE = 0.75  # [s] after which that rate grows
-HASTE = 0.1  # [s] in which it doubles then
-LONG = 2.0  # [s] after which it grows no more
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
@@ -105,7 +101,7 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
         )
         swung = norm(moved) / (model["upper"] + model["lower"])
         if math.isfinite(swung):
-            rate = LATE_RATE * 2.0 ** (max(0.0, min(waited, LONG) - PATIENCE) / HASTE)
+            rate = LATE_RATE * hurry(waited)
             most = min(max(most, rate * dt), rate * dt + swung)
     for k in range(3):
         joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]

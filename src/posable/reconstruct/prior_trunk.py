@@ -38,11 +38,11 @@ from .prior_fade import fade
 from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, fit_said, frame_of_known, predicted, write_features
 from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
 from .spine import about_y, bend_to, clamp_spine, finish_trunk, place_spine
-from .track_state import CALM, LATE_NOW, RETURN, catches_up, left_of, trunk_is_hidden
+from .track_state import CALM, LATE_NOW, RETURN, catches_up, hurry, left_of, trunk_is_hidden
 
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times the network's bend a spine is bent by at most
-IN_REACH = 1.0 - 1e-6  # of a leg: a foot at all of it might be missed by rounding
+IN_REACH = 1.0 - 3e-5  # of a leg: bending the spine to the head rotates the pelvis a little more
 NEARLY_TAUT = 0.998  # of the longest chord
 TILTS, MOST_TILT = 24, 0.3  # of the pelvis, towards feet that are out of reach: steps; [rad]
 LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer to the hips
@@ -264,7 +264,7 @@ def angle_of(a: Vec3, b: Vec3) -> float:
 def trunk_rate(t: int, figure: Figure, memory: Records) -> float:
     """Return how fast pelvis and head may be rotated by what is estimated [rad/s]."""
     rate = float(figure.settings[0]["pelvis_rate"])
-    return min(CALM, rate) if catches_up(t, memory) else rate
+    return min(CALM * hurry(memory[t]["since_change"]), rate) if catches_up(t, memory) else rate
 
 
 @kernel

@@ -54,7 +54,7 @@ from .packed import (
     vec_from,
     vec_of,
 )
-from .track_state import CALM, LATE_NOW, catches_up
+from .track_state import CALM, LATE_NOW, catches_up, hurry
 
 NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this has no direction
 MAX_CLAVICLE = 0.5  # [rad]
@@ -246,13 +246,13 @@ def finish_trunk(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt
 def calm_clavicle(t: int, side: int, figure: Figure, memory: Records, dt: float, carrier: Quat, rotated: Quat) -> Quat:
     """Return a clavicle that rotates by `CALM` at most while the trunk, or its arm, catches up."""
     before = quat_of(memory[t]["clavicles"], side)
-    now, most = mul(conj(carrier), rotated), min(CALM, figure.settings[0]["pelvis_rate"]) * dt
-    late = 0.0
-    if math.isfinite(before[0]) and (catches_up(t, memory) or memory[t]["behind"][4 + side] > 0.0):
+    now, waited = mul(conj(carrier), rotated), memory[t]["behind"][4 + side]
+    most, late = min(CALM, figure.settings[0]["pelvis_rate"]) * hurry(waited) * dt, 0.0
+    if math.isfinite(before[0]) and (catches_up(t, memory) or waited > 0.0):
         angle = angle_between(before, now)
         if angle > most:
             now = slerp(before, now, most / angle)
-            rotated, late = mul(carrier, now), memory[t]["behind"][4 + side] + dt
+            rotated, late = mul(carrier, now), waited + dt
     memory[t]["behind"][4 + side] = late
     put_quat(memory[t]["clavicles"], side, now)
     return rotated
@@ -264,7 +264,8 @@ def calm_spine(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: 
     most, and then as little as it takes to the head; return the hips' position.
     """
     state, out, count = memory[t], rows.trunk, min(figure.spine.shape[0], MAX_JOINTS)
-    bends, most, total = state["bends"], min(CALM, figure.settings[0]["pelvis_rate"]) * dt, 0.0
+    bends, total = state["bends"], 0.0
+    most = min(CALM, figure.settings[0]["pelvis_rate"]) * hurry(state["since_change"]) * dt
     free, pelvis = not knows(i, rows, HIPS), quat_of(state["orientations"], HIPS)
     if catches_up(t, memory) and math.isfinite(bends[count - 1, 0]):
         total = angle_between(pelvis, quat_at(out, i, 0)) if free else 0.0

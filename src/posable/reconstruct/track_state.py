@@ -4,7 +4,7 @@ A lost point continues with its velocity dying away (`FADE`), carried along with
 are, and rotated as the pelvis is where its orientation is known, else about the vertical at the body's recent rate.
 When the point returns, the remaining gap is eased away within `RETURN`, a large one at `PACE`, from rest to rest.
 Orientations likewise, without a velocity. A point that was not seen yet is estimated as an untracked one (`untracked`).
-While what is known has changed of late, pelvis, spine and clavicles rotate no faster than `CALM` (`catches_up`).
+While what is known has changed of late, pelvis, spine and clavicles rotate no faster than `CALM`, at first (`hurry`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,11 @@ FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
 RETURN = 0.3  # [s] until a point that returns is met again, or as long as its way takes at
 PACE, ROTATION_PACE = 3.0, 1.5 * math.pi  # [m/s], [rad/s] on average
 CALM = math.pi  # [rad/s]: of pelvis and spine, while they catch up with a change of what is known
+# Rates of what catches up grow in the end: a way inside limits may go round corners that steps do not find, and points
+# that are given are not to be missed for good.
+PATIENCE = 0.75  # [s] after which they grow
+HASTE = 0.1  # [s] in which they double then
+LONG = 2.0  # [s] after which they grow no more
 LATE_NOW = 2  # of a trunk that is late: found in this frame
 UNSEEN = -2.0  # in place of the time since an orientation was seen: it never was, and the body's own is stored
 STRAIGHT = 1e-3  # sine of the angle below which a limb is too straight to show where its elbow or knee is
@@ -90,6 +95,12 @@ def trunk_is_hidden(i: int, figure: Figure, rows: Rows) -> bool:
 def catches_up(t: int, memory: Records) -> bool:
     """Return whether the trunk of track t still catches up with a change of what is known."""
     return bool(memory[t]["since_change"] < RETURN or memory[t]["late"] != 0)
+
+
+@kernel
+def hurry(waited: float) -> float:
+    """Return by how much faster goes what has had to catch up for so long [s]."""
+    return float(2.0 ** (max(0.0, min(waited, LONG) - PATIENCE) / HASTE))
 
 
 @kernel
