@@ -37,23 +37,21 @@ def touching_hand(body, poses):
                      for name, joint in zip(volumes.names, volumes.packed["joint"])])  # fmt: skip
     legs = np.array([any(part in name for part in ("leg", "hip", "shin", "knee", "foot")) for name in volumes.names])
     pairs = [(a, b) for a, b in learned.pairs if hand[a] != hand[b] and not legs[a] and not legs[b]]
-    frames, found = body.skeleton.forward(poses), np.zeros(poses.shape, np.bool_)
-    for row in range(len(found)):
-        balls = {}
-        for v in {int(v) for pair in pairs for v in pair}:
-            packed = volumes.packed[v]
-            joint = int(packed["joint"])
-            turn, at = frames.orientations[row, joint], frames.positions[row, joint]
-            if packed["kind"] == 0:  # a rounded cone, as balls along it
-                t = np.linspace(0.0, 1.0, 12)[:, None]
-                points = packed["start"] + t * (packed["end"] - packed["start"])
-                radii = packed["radii"][0] + t[:, 0] * (packed["radii"][1] - packed["radii"][0])
-                balls[v] = at + ps.math.rotate(turn, points), radii
-        for a, b in pairs:
-            if a in balls and b in balls:
-                (p, r), (q, s) = balls[a], balls[b]
-                gap = np.linalg.norm(p[:, None] - q[None], axis=-1) - r[:, None] - s[None]
-                found[row] |= bool(gap.min() < -learned.softness - 1e-5)
+    frames, found, balls = body.skeleton.forward(poses), np.zeros(poses.shape, np.bool_), {}
+    for v in {int(v) for pair in pairs for v in pair}:
+        packed = volumes.packed[v]
+        joint = int(packed["joint"])
+        turn, at = frames.orientations[:, joint, None], frames.positions[:, joint, None]
+        if packed["kind"] == 0:  # a rounded cone, as balls along it
+            t = np.linspace(0.0, 1.0, 12)[:, None]
+            points = packed["start"] + t * (packed["end"] - packed["start"])
+            radii = packed["radii"][0] + t[:, 0] * (packed["radii"][1] - packed["radii"][0])
+            balls[v] = at + ps.math.rotate(turn, points), radii
+    for a, b in pairs:
+        if a in balls and b in balls:
+            (p, r), (q, s) = balls[a], balls[b]
+            gap = np.linalg.norm(p[:, :, None] - q[:, None], axis=-1) - r[:, None] - s[None]
+            found |= gap.min(axis=(1, 2)) < -learned.softness - 1e-5
     return found
 
 

@@ -95,7 +95,7 @@ def test_what_the_network_says_is_mirrored_to_the_last_bit(share):
     net = prior.network(body, SequentialIK(body)._figure)
     (to, sign), (out, turn) = mirrored_groups(feature_groups()), mirrored_groups(answer_groups())
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(6):
         work, mirrored = np.zeros(prior.scratch), np.zeros(prior.scratch)
         x = some_features(rng, share)
         work[kernels.FEATURES : kernels.FEATURES + FEATURES] = x
