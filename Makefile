@@ -19,7 +19,7 @@ KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples
 # Not among them: readers and writers that run no kernel of their own, how kernels are compiled, and what measures how
 # good answers are with kernels that other tests run too.
 UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py formats/test_urdf.py formats/test_npz.py formats/test_smpl.py formats/test_vrma.py \
-	formats/test_c3d.py formats/test_usda.py formats/test_mjcf.py formats/test_robot_meshes.py formats/test_registry.py formats/test_datasets.py samples/test_samples.py reach/test_examples.py reach/test_learn.py \
+	formats/test_c3d.py formats/test_usd_%.py formats/test_fbx.py formats/test_memory.py formats/test_mjcf.py formats/test_robot_meshes.py formats/test_registry.py formats/test_datasets.py samples/test_samples.py reach/test_examples.py reach/test_learn.py \
 	reconstruct/test_prior.py reconstruct/test_calibration.py limb/test_range_data.py limb/test_swivels.py \
 	edit/test_retarget.py $(addprefix compute/test_,archive.py cuda.py errors.py files.py kernels.py numba_inline.py targets.py))
 KERNEL_TESTS = $(filter-out $(UNCHECKED), \
