@@ -34,13 +34,13 @@ from ..reconstruct.packed import Rows as Tracked
 from ..reconstruct.prior_kernels import (
     PREDICTED,
     Network,
+    Prediction,
     evaluate,
     frame_of_known,
-    predicted,
     write_features,
 )
 from ..reconstruct.prior_layout import END_POSITIONS, ERRORS, MIDS, TO_HEAD
-from ..reconstruct.prior_trunk import bend_of, chain_bends, in_frame, pelvis_said
+from ..reconstruct.prior_spine import bend_of, chain_bends, pelvis_said, said_in_world
 from ..reconstruct.track_state import take_inputs
 from ..skeleton.forward import axis_of, quat_at, quat_from, vec_at, vec_from
 from .model import Rig, Rows, Scratch
@@ -80,10 +80,11 @@ def predict_row(i: int, t: int, figure: Figure, net: Network, memory: Records, r
     work, tall = rows.work[t], figure.stance[0]["joint_height"]
     take_inputs(i, t, figure, rows, memory, 0.0)
     x, y, _ = frame_of_known(i, figure, rows, (FACING, 0.0, 0.0))
-    write_features(i, t, net, figure, memory, rows, x, y, work)
+    prediction = Prediction(x, y, work)
+    write_features(i, t, net, figure, memory, rows, prediction)
     evaluate(net, work)
     chain_bends(work)
-    chord = scale(in_frame(x, y, predicted(work, TO_HEAD)), tall)
+    chord = scale(said_in_world(prediction, TO_HEAD), tall)
     hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
     if not given(i, rows, HIPS):
         hips = sub(head, chord)
@@ -92,9 +93,10 @@ def predict_row(i: int, t: int, figure: Figure, net: Network, memory: Records, r
     put(out, i, POINTS, hips)
     put(out, i, POINTS + 3, head)
     for k in range(4):
-        put(out, i, POINTS + 6 + 3 * k, add(hips, scale(in_frame(x, y, predicted(work, MIDS + 3 * k)), tall)))
-        put(out, i, POINTS + 18 + 3 * k, add(hips, scale(in_frame(x, y, predicted(work, END_POSITIONS + 3 * k)), tall)))
-    pelvis = pelvis_said(x, y, work)
+        mid, end = said_in_world(prediction, MIDS + 3 * k), said_in_world(prediction, END_POSITIONS + 3 * k)
+        put(out, i, POINTS + 6 + 3 * k, add(hips, scale(mid, tall)))
+        put(out, i, POINTS + 18 + 3 * k, add(hips, scale(end, tall)))
+    pelvis = pelvis_said(prediction)
     for k in range(3):
         q = mul(pelvis, bend_of(work, 3 * k))
         for c in range(4):

@@ -14,21 +14,10 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import between, conj, log, rotate
-from ..math.vector import add, dot, norm, reject, scale, sub, unit
+from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, vec_at
-from .packed import (
-    HEAD,
-    HIPS,
-    LEFT_ELBOW,
-    LEFT_HAND,
-    Figure,
-    Rows,
-    knows,
-    set_vec,
-    vec_from,
-    vec_of,
-)
-from .prior_kernels import DOUBT, PREDICTED, Network
+from .packed import HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, Figure, Rows, knows, set_vec, vec_from, vec_of
+from .prior_kernels import DOUBT, PREDICTED, Network, Prediction
 from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
 from .spine import pelvis_frame, shape_spine
 from .untracked import HANGING, estimate_ends, stand
@@ -55,24 +44,22 @@ def fade(
     dt: float,
     before: Vec3,
     rows: Rows,
-    x: Vec3,
-    y: Vec3,
-    work: Floats,
+    prediction: Prediction,
 ) -> None:
-    """Mix what the network says in the frame (x, y) with what the method without a prior would do."""
-    weight = weight_of(net, work)
+    """Mix what the network says with what the method without a prior would do."""
+    weight = weight_of(net, prediction.work)
     if weight >= 1.0:
         return
     hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
     estimate_ends(i, figure, rows, before)
-    mix_analytic(i, weight, figure, dt, before, rows, x, y, work)
+    mix_analytic(i, weight, figure, dt, before, rows, prediction)
     set_vec(rows.goals, i, HIPS, hips)
     set_vec(rows.goals, i, HEAD, head)
 
 
 @kernel
 def mix_analytic(
-    i: int, weight: float, figure: Figure, dt: float, before: Vec3, rows: Rows, x: Vec3, y: Vec3, work: Floats
+    i: int, weight: float, figure: Figure, dt: float, before: Vec3, rows: Rows, prediction: Prediction
 ) -> None:
     """Do as `fade` where hips and head are known or estimated."""
     settings, size = figure.settings[0], 1.0 / figure.stance[0]["joint_height"]
@@ -82,27 +69,27 @@ def mix_analytic(
     if knows(i, rows, HIPS):
         pelvis = quat_at(rows.target_orientations, i, HIPS)
         left = rotate(pelvis, (1.0, 0.0, 0.0))
-    mix(work, AXES, weight, x, y, rotate(pelvis, (1.0, 0.0, 0.0)))
-    mix(work, AXES + 3, weight, x, y, rotate(pelvis, (0.0, 1.0, 0.0)))
-    mix(work, TO_HEAD, weight, x, y, scale(sub(head, hips), size))
+    mix(prediction, AXES, weight, rotate(pelvis, (1.0, 0.0, 0.0)))
+    mix(prediction, AXES + 3, weight, rotate(pelvis, (0.0, 1.0, 0.0)))
+    mix(prediction, TO_HEAD, weight, scale(sub(head, hips), size))
     shape_spine(i, figure, norm(sub(head, hips)), rows.trunk)
     bend = scale(log(quat_at(rows.trunk, i, figure.spine.shape[0] - 1)), 1.0 / 6.0)
     for k in range(6):
-        lerp_to(work, BENDS + 3 * k, weight, bend)
+        lerp_to(prediction.work, BENDS + 3 * k, weight, bend)
     for limb in range(4):
         base = add(hips, rotate(pelvis, base_of(limb, figure)))
         end = end_without(i, limb, base, left, figure, rows)
         mid = mid_without(limb, base, end, pelvis, figure)
-        mix(work, MIDS + 3 * limb, weight, x, y, scale(sub(mid, hips), size))
-        mix(work, END_POSITIONS + 3 * limb, weight, x, y, scale(sub(end, hips), size))
-        lerp_to(work, ENDS + 3 * limb, weight, (0.0, 0.0, 0.0))
+        mix(prediction, MIDS + 3 * limb, weight, scale(sub(mid, hips), size))
+        mix(prediction, END_POSITIONS + 3 * limb, weight, scale(sub(end, hips), size))
+        lerp_to(prediction.work, ENDS + 3 * limb, weight, (0.0, 0.0, 0.0))
 
 
 @kernel
-def mix(work: Floats, at: int, weight: float, x: Vec3, y: Vec3, v: Vec3) -> None:
-    """Mix a vector that the network says in the frame (x, y) with one of the world."""
-    z = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
-    lerp_to(work, at, weight, (dot(x, v), dot(y, v), dot(z, v)))
+def mix(prediction: Prediction, at: int, weight: float, v: Vec3) -> None:
+    """Mix a vector that the network says in the frame with one of the world."""
+    x, y, work = prediction
+    lerp_to(work, at, weight, (dot(x, v), dot(y, v), dot(cross(x, y), v)))
 
 
 @kernel

@@ -115,6 +115,16 @@ class Network(NamedTuple):
     legs lean forward in the neutral pose; what is added to the logarithm of the expected error for its proportions."""
 
 
+class Prediction(NamedTuple):
+    """The network's view of a row: what it sees and says, in a frame."""
+
+    x: Vec3
+    """The frame's X in the world, a unit vector; `y` is its Y."""
+    y: Vec3
+    work: Floats
+    """A row of scratch, whose parts `FEATURES` and those after it name."""
+
+
 @kernel
 def store_past(i: int, t: int, memory: Records, rows: Rows) -> None:
     """Store the targets of row i as a sample, unless the last sample is hardly older."""
@@ -177,8 +187,9 @@ def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Ve
 
 
 @kernel
-def put_local(net: Network, work: Floats, at: int, x: Vec3, y: Vec3, v: Vec3, size: float) -> None:
+def put_local(net: Network, prediction: Prediction, at: int, v: Vec3, size: float) -> None:
     """Write a vector in the frame as three features, counted from their mean."""
+    x, y, work = prediction
     z = cross(x, y)
     work[FEATURES + at] = (v[0] * x[0] + v[1] * x[1] + v[2] * x[2]) * size - net.centre[at]
     work[FEATURES + at + 1] = (v[0] * y[0] + v[1] * y[1] + v[2] * y[2]) * size - net.centre[at + 1]
@@ -187,9 +198,10 @@ def put_local(net: Network, work: Floats, at: int, x: Vec3, y: Vec3, v: Vec3, si
 
 @kernel
 def write_features(
-    i: int, t: int, net: Network, figure: Figure, memory: Records, rows: Rows, x: Vec3, y: Vec3, work: Floats
+    i: int, t: int, net: Network, figure: Figure, memory: Records, rows: Rows, prediction: Prediction
 ) -> None:
-    """Write the network's input in the frame (x, y), all but proportions."""
+    """Write the network's input in the prediction's frame, all but proportions."""
+    work = prediction.work
     size = 1.0 / figure.stance[0]["joint_height"]
     for k in range(CHANGING):
         work[FEATURES + k] = 0.0
@@ -197,15 +209,15 @@ def write_features(
     for k in range(SLOTS):
         if given(i, rows, k):
             work[FEATURES + KNOWN + k] = 1.0
-            put_local(net, work, POSITIONS + 3 * k, x, y, from_origin(i, k, net, rows), size)
+            put_local(net, prediction, POSITIONS + 3 * k, from_origin(i, k, net, rows), size)
     for k in range(SLOTS):
         if given_orientation(i, rows, k):
             q = quat_at(rows.target_orientations, i, k)
             work[FEATURES + ORIENTED + k] = 1.0
-            put_local(net, work, LEFTS + 3 * k, x, y, rotate(q, (1.0, 0.0, 0.0)), 1.0)
-            put_local(net, work, UPS + 3 * k, x, y, rotate(q, (0.0, 1.0, 0.0)), 1.0)
-    write_paths(i, t, net, memory, rows, x, y, size, work)
-    put_local(net, work, UP, x, y, (0.0, 1.0, 0.0), 1.0)
+            put_local(net, prediction, LEFTS + 3 * k, rotate(q, (1.0, 0.0, 0.0)), 1.0)
+            put_local(net, prediction, UPS + 3 * k, rotate(q, (0.0, 1.0, 0.0)), 1.0)
+    write_paths(i, t, net, memory, rows, size, prediction)
+    put_local(net, prediction, UP, (0.0, 1.0, 0.0), 1.0)
     both = given(i, rows, HIPS) and given(i, rows, HEAD)
     floor = not (given(i, rows, LEFT_FOOT) and given(i, rows, RIGHT_FOOT))  # feet show more
     for k in range(2):
@@ -252,9 +264,7 @@ def fit_vector(at: int, size: float, angle: float, work: Floats) -> None:
 
 
 @kernel
-def write_paths(
-    i: int, t: int, net: Network, memory: Records, rows: Rows, x: Vec3, y: Vec3, size: float, work: Floats
-) -> None:
+def write_paths(i: int, t: int, net: Network, memory: Records, rows: Rows, size: float, prediction: Prediction) -> None:
     """Write where what is known was at each lag, from where it is now, by linear interpolation between samples. Before
     its first sample a track stands still.
     """
@@ -279,7 +289,7 @@ def write_paths(
                     old, young = vec_at(points, at, k), now if younger < 0 else vec_at(points, after, k)
                     was = add(old, scale(sub(young, old), fraction))
                     path = sub(was, now) if math.isfinite(was[0]) else path
-                put_local(net, work, PATHS + 3 * (POINTS * lag + k), x, y, path, size)
+                put_local(net, prediction, PATHS + 3 * (POINTS * lag + k), path, size)
         if lag == ORIENTATION_LAG:
             for k in range(SLOTS):
                 if given_orientation(i, rows, k):
@@ -294,7 +304,7 @@ def write_paths(
                                 young = rotate(quat_at(samples, after, k), along)
                             was = add(old, scale(sub(young, old), fraction))
                             path = sub(was, now) if math.isfinite(was[0]) else path
-                        put_local(net, work, (LEFT_PATHS if axis == 0 else UP_PATHS) + 3 * k, x, y, path, 1.0)
+                        put_local(net, prediction, (LEFT_PATHS if axis == 0 else UP_PATHS) + 3 * k, path, 1.0)
 
 
 @kernel
