@@ -139,11 +139,14 @@ def limb_range() -> Case:
     return Case({"position": rng.normal(size=(30, 3)) * 0.4, "swivel": rng.uniform(-3, 3, 30)}, call, 1e-4)
 
 
+def walking(rng, *shape: int) -> ps.Pose:
+    motion = ps.samples.walk(body())
+    return motion.pose[rng.integers(0, len(motion), shape)]
+
+
 def body_points(rng, *shape: int) -> np.ndarray:
     """Six points of walking bodies, some of which no body can reach."""
-    motion = ps.samples.walk(body())
-    frames = motion.pose[rng.integers(0, len(motion), shape)]
-    points = body().markers(frames) + rng.normal(size=(*shape, 6, 3)) * 0.02
+    points = body().markers(walking(rng, *shape)) + rng.normal(size=(*shape, 6, 3)) * 0.02
     points[..., 1, :] += [0.5, 0.0, -0.3]
     return points
 
@@ -160,7 +163,11 @@ def bodies(prior: str | None, **orientations: str) -> Case:
     solver, rng = ps.SequentialIK(body(), prior=prior), np.random.default_rng(8)
     points = body_points(rng, 3, 4)
     points[1, 2, 3] = np.nan
-    arrays = {"points": points} | {role: rotations(rng, 3, 4) for role in orientations}
+    frames = body().skeleton.forward(walking(np.random.default_rng(8), 3, 4))
+    arrays = {"points": points}
+    for role in orientations:  # of the same bodies, a little off: far from them, the last bit decides
+        turned = body().canonical_orientation(frames, body().roles[role]) + 0.1 * rotations(rng, 3, 4)
+        arrays[role] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
 
     def call(points, **turned):
         return reconstructed(solver.solve(points, turned or None))
@@ -220,6 +227,126 @@ def aims_by_paper() -> Case:
     return aims("erik", "orientation")
 
 
+def reached(answer: Any) -> dict[str, Any]:
+    names = "status position_error orientation_error reason tried weight lowered ok step heels"
+    found = {name: getattr(answer, name) for name in names.split()}
+    found |= {"translation": answer.pose.translation, "rotations": answer.pose.rotations}
+    for side in ("right", "left"):
+        hand = getattr(answer, side)
+        if hand is not None:
+            names = "status position_error orientation_error swivel requested_weight weight"
+            found |= {f"{side} {name}": getattr(hand, name) for name in names.split()}
+    return found
+
+
+def hand_places(rng, *shape: int) -> np.ndarray:
+    """Near and far, low and high, one of them no position."""
+    places = rng.uniform([-0.9, 0.1, 0.0], [0.2, 1.9, 1.0], (*shape, 3))
+    places[0, 1] = np.nan
+    return places
+
+
+def reach() -> Case:
+    solver, rng = ps.Reacher(body(), ps.Behaviour.default(body(), "right_arm"), gaze=0.5), np.random.default_rng(12)
+    return Case({"position": hand_places(rng, 3, 4)}, lambda position: reached(solver.solve(position)), 1e-3)
+
+
+def reach_with_both_hands() -> Case:
+    """From poses of a walk, with orientations and a pole, among obstacles."""
+    right = ps.Behaviour.default(body(), "right_arm")
+    scene = ps.Scene().sphere("ball", 0.15, (-0.3, 1.0, 0.45)).box("table", (0.8, 0.05, 0.5), (0.0, 0.75, 0.6))
+    solver = ps.Reacher(body(), right, right.mirrored(), scene=scene, allowed_contacts="table")
+    rng = np.random.default_rng(13)
+    start = ps.samples.walk(body()).pose[:8:2]
+    places = hand_places(rng, 3, 4)
+    arrays = {
+        "translation": np.array(start.translation),
+        "turns": np.array(start.rotations),
+        "right": places + np.array([0.0, 0.0, 0.2]),
+        "left": places * np.array([-1.0, 1.0, 1.0]) + np.array([0.2, 0.0, 0.2]),
+        "orientation": rotations(rng, 3, 4),
+    }
+
+    def call(translation, turns, right, left, orientation):
+        targets = ps.Target(right, orientation, pole=[-1.0, 0.5, -0.5]), ps.Target(left)
+        return reached(solver.solve(*targets, start=ps.Pose(translation, turns), weight=0.7))
+
+    return Case(arrays, call, 1e-3)
+
+
+def limb_inside_range() -> Case:
+    """Targets that the range moves, near full stretch, some with an orientation and some with a given swivel."""
+    arm, known = body().limb("right_arm"), ps.LimbRange.builtin("right_arm")
+    targets = limb_targets(np.random.default_rng(14), arm)
+    targets["position"][2] *= 1.1
+
+    def call(position, orientation):
+        found = {}
+        for name, options in {
+            "searched": {"orientation": orientation},
+            "free": {"softness": 0.05},
+            "fixed": {"orientation": orientation, "swivel": 0.4, "softness": 0.02},
+        }.items():
+            answer = arm.solve(position, limb_range=known if name == "searched" else None, **options)
+            measures = reported(answer) | {"penetration": answer.penetration, "in_limits": answer.in_limits}
+            found |= {f"{name} {key}": value for key, value in measures.items()}
+        return found
+
+    return Case(targets, call, 1e-3)
+
+
+def aims_at_points() -> Case:
+    chain = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-1.5708, 1.5708))
+    erik, rng = ps.ERIK(chain, signed=True), np.random.default_rng(15)
+    points = rng.normal(size=(2, 5, 3))
+    points[0, 0] = np.nan
+
+    def call(posture, points):
+        answer = erik.solve(posture, look_at=points)
+        return {name: getattr(answer, name) for name in AIMED.split()}
+
+    return Case({"posture": rng.uniform(-2.0, 2.0, (2, 5, 5)), "points": points}, call, 1e-3)
+
+
+AIMED = "angles error orientation_score posture_error iterations status position_error orientation_error ok"
+
+
+def tracked_aims(kind: str) -> Case:
+    """Targets that turn, some of which begin where closed forms miss them; from a start, and from none."""
+    import posable.math as pm
+
+    chain = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-1.5708, 1.5708))
+    # Signed: of two mirrored postures, equally good, the last bit would decide.
+    erik, rng = ps.ERIK(chain, signed=True), np.random.default_rng(16)
+    turns = pm.multiply(pm.axis_angle([0.3, 0.8, -0.52], np.radians(np.arange(6.0))), rotations(rng, 4, 1))
+    turns[3, 2] = np.nan
+    targets = {"orientations": turns, "directions": turns[..., 1:] + 0.1, "look_at": turns[..., 1:] + [0.3, 0.8, 2.0]}[
+        kind
+    ]
+    posture, start = rng.uniform(-1.2, 1.2, (4, 1, 5)), rng.uniform(-0.5, 0.5, (4, 5))
+
+    def call(posture, targets, start):
+        found = {}
+        for name, options in {"free": {}, "started": {"start": start}}.items():
+            answer = erik.track(posture, fps=30.0, **{kind: targets}, **options)
+            found |= {f"{name} {key}": getattr(answer, key) for key in (AIMED + " jumped").split()}
+        return found
+
+    return Case({"posture": posture, "targets": targets, "start": start}, call, 1e-3)
+
+
+def tracked_orientations() -> Case:
+    return tracked_aims("orientations")
+
+
+def tracked_directions() -> Case:
+    return tracked_aims("directions")
+
+
+def tracked_points() -> Case:
+    return tracked_aims("look_at")
+
+
 def quaternions() -> Case:
     import posable.math as pm
 
@@ -248,5 +375,7 @@ CASES: dict[str, Callable[[], Case]] = {
         *(forward, jacobian, from_values, quaternions, limits),
         *(limb_search, limb_swivel, limb_position_only, limb_range, aims_best, aims_by_paper),
         *(bodies_with_prior, bodies_without_prior, bodies_with_orientations, one_track, many_tracks),
+        *(reach, reach_with_both_hands, limb_inside_range, aims_at_points),
+        *(tracked_orientations, tracked_directions, tracked_points),
     )
 }

@@ -103,7 +103,7 @@ def test_an_answer_lives_on_when_everything_else_is_gone(library):
 def test_the_callers_stream_of_pytorch_is_the_one_that_works():
     torch = pytest.importorskip("torch")
     case = CASES["bodies_with_prior"]()
-    expected = case.call(**case.arrays)
+    expected, unsure = on_the_cpu("bodies_with_prior", "float64")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         points = torch.zeros((3, 4, 6, 3), dtype=torch.float64, device="cuda")
@@ -111,12 +111,14 @@ def test_the_callers_stream_of_pytorch_is_the_one_that_works():
         points.copy_(torch.tensor(case.arrays["points"]).pin_memory(), non_blocking=True)
         found = case.call(points)
     stream.synchronize()
-    np.testing.assert_allclose(found["rotations"].cpu().numpy(), expected["rotations"], atol=1e-6)
+    sure = unsure["rotations"] < 1e-9
+    np.testing.assert_allclose(found["rotations"].cpu().numpy()[sure], expected["rotations"][sure], atol=1e-6)
 
 
 def test_nothing_waits_for_the_gpu():
     torch = pytest.importorskip("torch")
-    for name in ("forward", "limb_search", "bodies_with_prior", "aims_best"):
+    names = "forward limb_search limb_inside_range bodies_with_prior aims_best aims_at_points tracked_directions reach"
+    for name in names.split():
         case = CASES[name]()
         arrays = {key: on_gpu("torch", array) for key, array in case.arrays.items()}
         case.call(**arrays)  # models go to the GPU

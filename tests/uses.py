@@ -101,6 +101,7 @@ def use_limb() -> None:
     pose, arm = body.neutral_pose, body.limb("right_arm")
     answer = arm.solve([[0.3, -0.2, 0.2]] * ROWS, [1.0, 0.0, 0.0, 0.0])
     arm.forward(answer.values), body.pose_limb(pose, "right_arm", answer.values)
+    arm.solve([[0.3, -0.2, 0.2]] * ROWS, limb_range=ps.LimbRange.builtin("right_arm"), softness=0.3)
     body.place(pose, "right_hand", ps.Target([0.2, 1.0, 0.3], pole=[1.0, 1.0, 0.0]))
     body.place(pose, "right_hand", ps.Target([[0.2, 1.0, -1.0]] * ROWS), self_collision=True)
 

@@ -133,11 +133,27 @@ def test_whole_numbers_become_float64_and_other_floats_are_named(gpu):
 def test_a_call_that_knows_no_gpu_says_so_and_copies_nothing(gpu):
     with pytest.raises(PosableError, match=r"lies on a GPU where this call works on the CPU.*docs/gpu.md"):
         ps.Target.look_at(placed(np.zeros((2, 3))), placed(np.ones((2, 3))))
-    with pytest.raises(
-        PosableError, match="scene, obstacles, collides, limb_range and softness need targets of the CPU"
-    ):
-        body = ps.figure()
-        body.limb("right_arm").solve(placed(np.ones((2, 3))), softness=0.1)
+
+
+def refusals():
+    body, chain = ps.figure(), ps.Chain.from_body(ps.figure(), "right_arm")
+    scene, meshes = ps.Scene().sphere("ball", 0.1, (0.3, 1.0, 0.4)), ps.Scene()
+    meshes.mesh("tetrahedron", np.eye(4, 3), np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]))
+    behaviour = ps.Behaviour.default(body, "right_arm")
+    points, postures = placed(np.ones((2, 3))), np.zeros(len(chain))
+    reached = ps.Reacher(body, behaviour).solve(points)
+    yield "scene, obstacles and collides need targets", lambda: body.limb("right_arm").solve(points, scene=scene)
+    yield "among meshes, a Reacher needs", lambda: ps.Reacher(body, behaviour, scene=meshes).solve(points)
+    yield "feet='step' needs arrays of the CPU", lambda: ps.Reacher(body, behaviour, feet="step").solve(points)
+    yield "a stream of reaches needs", lambda: ps.Reacher(body, behaviour).stream().step(points[0])
+    yield "names of contacts need a solution of the CPU", lambda: reached.contact
+    yield "only chains whose joints are hinges and slides", lambda: ps.ERIK(chain).solve(postures, look_at=points)
+
+
+def test_what_a_gpu_cannot_do_is_refused_with_a_sentence(gpu):
+    for sentence, call in refusals():
+        with pytest.raises(PosableError, match=sentence):
+            call()
 
 
 def test_poses_whose_rows_lie_beside_each_other_are_posed_as_they_are_and_answered_likewise(gpu):

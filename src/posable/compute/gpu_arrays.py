@@ -520,7 +520,10 @@ class GpuRecords:
         return GpuRecords(self.data, self.library, tuple(sizes), self.dtype, self.floats)
 
     def __getitem__(self, name: Any) -> Any:
-        """Return a field of one number: (...); floats have the dtype of the call's. Of a slice, those rows (n,)."""
+        """Return a field: (...), or (..., K) where it has several numbers; floats have the dtype of the call's.
+
+        Of a slice, those rows (n,).
+        """
         if isinstance(name, slice):
             first, last, _ = name.indices(len(self))
             size = self.dtype.itemsize * math.prod(self.shape[1:])
@@ -532,7 +535,17 @@ class GpuRecords:
             return GpuRecords(data, self.library, (last - first, *self.shape[1:]), self.dtype, self.floats)
         kind, offset = self.dtype.fields[name][:2]
         if kind.shape:
-            return _refused(self)
+            return self._numbers(kind, offset)
+        return self._number(kind, offset)
+
+    def _numbers(self, kind: np.dtype[Any], offset: int) -> GpuArray:
+        """Return (..., K) a field of several numbers that lies so many bytes into each record."""
+        base, count = kind.base, math.prod(kind.shape)
+        each = [self._number(base, offset + k * base.itemsize) for k in range(count)]
+        return np.stack(each, -1).reshape(*self.shape, *kind.shape)  # type: ignore[return-value]
+
+    def _number(self, kind: np.dtype[Any], offset: int) -> GpuArray:
+        """Return (...) one number that lies so many bytes into each record."""
         if not self.library.writes:
             made = self.data.field(kind, offset, self.dtype.itemsize, self.size).reshape(self.shape)
             return GpuArray(made.cast(self.floats) if kind.kind == "f" else made, self.library)

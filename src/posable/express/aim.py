@@ -173,7 +173,7 @@ class AimProblem:
         tracks = total // max(length, 1)
         past = full((tracks, count), np.nan, like) if before is None else before
         values, report = empty((total, count), like), zeros((total, len(self.chains)), like, REPORT)
-        step = max(1, (BLOCK if like is None else BLOCK_ON_GPU) // max(length, 1))
+        step = max(1, BLOCK // max(length, 1)) if like is None else BLOCK_ON_GPU  # tracks
         size = min(step, tracks)
         frames, jacobian = (
             empty((size, len(self._links), 7), like, np.float64),

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.gpu_arrays import GpuArray, full, unwrapped, wrapped
 from ..compute.types import ArrayLike, Floats, Ints, floats
-from ..skeleton import Pose, Skeleton
+from ..skeleton import Frames, Pose, Skeleton
 from .model import Packed, pack
 
 if TYPE_CHECKING:
@@ -302,11 +303,18 @@ class Chain:
     def pose(self, angles: ArrayLike, start: Pose | None = None) -> Pose:
         """Return the skeleton's pose with these values (..., N); other joints as in `start`, or at rest."""
         values = self.checked("angles", angles)
+        if isinstance(values, GpuArray):
+            if start is not None or self._columns is None:
+                raise PosableError(
+                    "on a GPU, only chains whose joints are hinges and slides of their skeleton are posed, from rest; "
+                    "others need values of the CPU"
+                )
+            return self.skeleton.from_values(unwrapped(self._dof_values(values)))
         if start is None and self._columns is not None:
-            full = np.zeros((*values.shape[:-1], len(self.skeleton.dofs)))
+            every = np.zeros((*values.shape[:-1], len(self.skeleton.dofs)))
             dofs, factors, shifts = self._drives
-            full[..., self._columns] = values[..., dofs] * factors + shifts
-            return self.skeleton.from_values(full)
+            every[..., self._columns] = values[..., dofs] * factors + shifts
+            return self.skeleton.from_values(every)
         shape = values.shape[:-1]
         rest = self.skeleton.rest if start is None else start
         rotations = np.broadcast_to(rest.rotations, (*shape, len(self.skeleton), 4)).copy()
@@ -330,12 +338,31 @@ class Chain:
                 rotations[..., link.joint, :] = pm.multiply(rotations[..., link.joint, :], rotation)
         return Pose(np.broadcast_to(rest.translation, (*shape, 3)), rotations, offsets)
 
+    def _dof_values(self, values: GpuArray) -> GpuArray:
+        """Return the DoF (..., D) of the skeleton with these values (..., N) on a GPU."""
+        dofs, factors, shifts = self._drives
+        columns: list[Any] = [full(values.shape[:-1], 0.0, values)] * len(self.skeleton.dofs)
+        assert self._columns is not None
+        for column, dof, factor, shift in zip(self._columns.tolist(), dofs.tolist(), factors, shifts, strict=True):
+            columns[column] = values[..., dof] * float(factor) + float(shift)
+        return np.stack(columns, -1)  # type: ignore[return-value]
+
     def forward(self, angles: ArrayLike) -> ChainFrames:
         """Return the frames of the joints and the tip with these values (..., N)."""
         frames = self.skeleton.forward(self.pose(angles))
+        if isinstance(wrapped(frames.positions), GpuArray):
+            return self._frames_on_gpu(frames)
         positions, orientations = frames.positions[..., self._order, :], frames.orientations[..., self._order, :]
         positions[..., -1, :] += pm.rotate(orientations[..., -1, :], self.tip_offset)
         return ChainFrames(positions, orientations, np.asarray(pm.rotate(orientations[..., -1, :], self.pointing)))
+
+    def _frames_on_gpu(self, frames: Frames) -> ChainFrames:
+        """Return the frames of the joints and the tip among those of the skeleton on a GPU."""
+        order = self._order.tolist()
+        positions, orientations = ([wrapped(a)[..., k, :] for k in order] for a in (frames.positions, frames.orientations))
+        positions[-1] = positions[-1] + wrapped(pm.rotate(unwrapped(orientations[-1]), self.tip_offset))
+        points = pm.rotate(unwrapped(orientations[-1]), self.pointing)
+        return ChainFrames(unwrapped(np.stack(positions, -2)), unwrapped(np.stack(orientations, -2)), points)
 
     @cached_property
     def _columns(self) -> Ints | None:
@@ -417,9 +444,12 @@ class Chain:
         return floats(values, name, len(self), hint=", one a joint")
 
     def finite(self, name: str, values: ArrayLike) -> Floats:
-        """Return `checked` values; raise where one is not finite, as what a motion continues from cannot be."""
+        """Return `checked` values; raise where one is not finite, as what a motion continues from cannot be.
+
+        On a GPU nobody waits to look at them: there NaN are nothing to continue from.
+        """
         given = self.checked(name, values)
-        if not np.isfinite(given).all():
+        if not isinstance(given, GpuArray) and not np.isfinite(given).all():
             raise PosableError(f"{name} has values that are not finite; expected angles [rad]")
         return given
 

@@ -27,7 +27,7 @@ from ..skeleton.solution import status_like
 from .aim import KINDS, AimProblem, TipSettings
 from .chain import Chain
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
-from .rows import solve_rows
+from .rows import clip_rows, solve_rows
 from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
 BLOCK, BLOCK_ON_GPU = 16384, 1 << 18  # rows a call of the kernel
@@ -186,7 +186,10 @@ class ERIK:
             raise ShapeError(
                 "a track needs a frame axis: postures (F, N) or targets (F, 4), directions or points (F, 3)"
             )
-        before = None if start is None else rows_of(self.chain.finite("start", start), shape[:-1])
+        past = None if start is None else self.chain.finite("start", start)
+        if (like := first_on_gpu(requested, goals, past)) is not None:
+            return self._track_on_gpu(requested, goals, kind, like, shape, fps, past)
+        before = None if past is None else rows_of(past, shape[:-1])
         options: dict[str, Any] = {"length": shape[-1], "before": before, "max_step": self.speed / fps}
         if kind == "look_at":
             angles, fields = self._look(requested, goals, shape, **options)
@@ -203,18 +206,92 @@ class ERIK:
         """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
         return ErikStream(self, fps)
 
+    def _on_gpu(self, requested: Floats, goals: Floats, like: Any) -> tuple[Floats, Floats]:
+        """Return postures and targets on the GPU of `like`; raise where the chain or its skeleton needs the CPU."""
+        if not self._plain:
+            raise PosableError(
+                "on a GPU, ERIK takes a chain whose joints all rotate, each by its own motor; other chains need arrays "
+                "of the CPU"
+            )
+        # Rounded once more, the last bit would decide between postures.
+        return like_array(requested, like), like_array(goals, like).astype(np.float64)
+
+    def _track_on_gpu(
+        self,
+        requested: Floats,
+        goals: Floats,
+        kind: str,
+        like: Any,
+        shape: tuple[int, ...],
+        fps: float,
+        past: Floats | None,
+    ) -> ErikMotionSolution:
+        """Return what `track` does: each track is one thread's."""
+        postures, targets = self._on_gpu(requested, goals, like)
+        before = None if past is None else rows_of(like_array(past, like), shape[:-1])
+        options: dict[str, Any] = {"length": shape[-1], "before": before, "max_step": self.speed / fps}
+        if kind == "look_at":
+            found, fields = self._look(postures, targets, shape, **options)
+        else:
+            free = kind == "direction"
+            rows = rows_of(postures, shape), rows_of(wrapped(self._roll_free(targets)) if free else targets, shape)
+            angles, report = self._run(*rows, free, **options)
+            found, fields = angles.reshape(*shape, len(self.chain)), solution_fields(report, shape)
+            if before is None and self.method == "best" and shape[-1] > 0:
+                found, fields = self._opened_on_gpu(postures, targets, kind, fps, found, fields)
+        return ErikMotionSolution(
+            self.chain, unwrapped(found), **fields, fps=fps, jumped=unwrapped(self._jumped_on_gpu(found, fps))
+        )
+
+    def _opened_on_gpu(
+        self, postures: Floats, goals: Floats, kind: str, fps: float, angles: Any, fields: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return tracks (..., F, N) that begin where `solve` reaches their first target, where they missed it.
+
+        Targets of the others are none here, and kernels pass them by.
+        """
+        shape = angles.shape[:-1]
+        requested = rows_of(postures, shape).reshape(*shape, len(self.chain))
+        targets = rows_of(goals, shape).reshape(*shape, goals.shape[-1])
+        status = wrapped(fields["status"])[..., 0]
+        missed = (status == int(Status.UNREACHABLE)) | (status == int(Status.LIMITS))
+        first = self.solve(
+            unwrapped(requested[..., 0, :]),
+            **{kind: unwrapped(np.where(missed[..., None], targets[..., 0, :], np.nan))},
+        )
+        reached = wrapped(first.status) == int(Status.REACHED)
+        rest = None
+        if shape[-1] > 1:
+            later = np.where(reached[..., None, None], targets[..., 1:, :], np.nan)
+            plural: dict[str, Any] = {
+                {"orientation": "orientations", "direction": "directions"}[kind]: unwrapped(later)
+            }
+            rest = self.track(unwrapped(requested[..., 1:, :]), fps=fps, start=first.angles, **plural)
+
+        def joined(name: str, old: Any) -> Any:
+            columns = (1,) if name == "angles" else ()
+            parts = [wrapped(getattr(first, name)).reshape(*shape[:-1], 1, *(old.shape[-1:] if columns else ()))]
+            parts += [] if rest is None else [wrapped(getattr(rest, name))]
+            new = np.concatenate(parts, len(shape) - 1)
+            return np.where(reached.reshape(*shape[:-1], 1, *columns), new, old)
+
+        made = {name: unwrapped(joined(name, wrapped(values))) for name, values in fields.items()}
+        return joined("angles", angles), made
+
+    def _jumped_on_gpu(self, angles: Any, fps: float) -> Any:
+        """Return what `_jumped` does."""
+        none = full((*angles.shape[:-2], min(angles.shape[-2], 1)), 0.0, angles, np.bool_)
+        rounding = 1e-9 if angles.dtype == np.float64 else 1e-6
+        steps = np.abs(angles[..., 1:, :] - angles[..., :-1, :]) > self.speed / fps + rounding
+        return np.concatenate([none, np.any(steps, -1)], -1)
+
     def _solve_on_gpu(self, requested: Floats, goals: Floats, kind: str, like: Any) -> ErikSolution:
         """Return what `solve` does. Rows that miss their target are solved once more there; nothing else is."""
-        if kind == "look_at" or not self._plain:
-            raise PosableError(
-                "on a GPU, ERIK takes orientation or direction, and a chain whose joints all rotate, each by its own "
-                "motor; other chains and look_at need arrays of the CPU"
-            )
+        requested, goals = self._on_gpu(requested, goals, like)
+        if kind == "look_at":
+            angles, fields = self._look(requested, goals, np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1]))
+            return ErikSolution(self.chain, unwrapped(angles), **fields)
         free = kind == "direction"
-        requested = like_array(requested, like)
-        goals = like_array(goals, like).astype(
-            np.float64
-        )  # rounded once more, the last bit would decide between postures
         solution = self._solve(requested, wrapped(self._roll_free(goals)) if free else goals, free)
         if self.method != "best":
             return solution
@@ -312,11 +389,13 @@ class ERIK:
         postures, limits = self._into(requested, joints, free)
         like = first_on_gpu(requested, goals)
         past = full((tracks, joints), np.nan, like)
-        if before is not None and tracks > 0:  # tracks without frames have a start too
+        if isinstance(before, GpuArray):  # of a plain chain, with one joint more for a free roll
+            past = self._into(before, joints, free)[0]
+        elif before is not None and tracks > 0:  # tracks without frames have a start too
             past[:, : len(self._dofs)] = self._joint_angles(before)
             past[:, len(self._dofs) :] = 0.0
         angles, report = empty((total, joints), like), zeros((total,), like, REPORT)
-        step = max(1, (BLOCK if like is None else BLOCK_ON_GPU) // max(length, 1))
+        step = max(1, BLOCK // max(length, 1)) if like is None else BLOCK_ON_GPU  # tracks
         width, size = max(joints, WIDTH), min(step, tracks)
         frames = empty((size, 2 * joints, 4), like, np.float64)
         work = empty((size, SCRATCH, width), like, np.float64)
@@ -417,22 +496,31 @@ class ERIK:
         the base and the middle of the chain in that posture, and from where the tip then is.
         """
         chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
-        clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
-        aims = np.concatenate([goals, np.zeros((len(goals), 1))], axis=-1)[:, None]
+        like = first_on_gpu(rows, goals)
+        if like is not None:
+            rows = rows.astype(np.float64)
+            before = None if before is None else before.astype(np.float64)
+        clipped = empty(rows.shape, rows)
+        clip_rows(len(rows), chain.lower, chain.upper, rows, clipped)
+        aims = np.concatenate([goals, full((len(goals), 1), 0.0, goals)], -1)[:, None]
         problem = self._aim_problem("look_at")
         options: dict[str, Any] = {"length": length, "before": before, "max_step": max_step, "gain": self.gain}
         angles, report = clipped, np.zeros((0, 1), REPORT)
-        if before is not None:  # mostly what came before leads to the point: then no other start is needed
+        # Mostly what came before leads to the point: then no other start is needed. On a GPU nobody waits to see that.
+        if before is not None and like is None:
             angles, report = problem.solve(aims, {"tip": rows}, clipped[:, None], **options)
-        if before is None or (report["iterations"] != 1).any():
-            stations, starts = chain.forward(clipped).positions, [clipped]
+        if before is None or like is not None or (report["iterations"] != 1).any():
+            stations, starts = wrapped(chain.forward(unwrapped(clipped)).positions), [clipped]
             for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
                 towards = goals - stations[:, k]
                 for _ in range(rounds):
-                    starts.append(self._solve(rows, self._roll_free(towards), True).angles)
-                    towards = goals - chain.forward(starts[-1]).positions[:, -1]
-            angles, report = problem.solve(aims, {"tip": rows}, np.stack(starts, axis=1), **options)
-        return angles.reshape(*shape, len(chain)), solution_fields(report[:, 0], shape)
+                    starts.append(wrapped(self._solve(rows, wrapped(self._roll_free(towards)), True).angles))
+                    towards = goals - wrapped(chain.forward(unwrapped(starts[-1])).positions)[:, -1]
+            angles, report = problem.solve(aims, {"tip": rows}, np.stack(starts, 1), **options)
+        angles, reports = angles.reshape(*shape, len(chain)), report.reshape(-1)
+        if like is not None:
+            angles, reports.floats = angles.astype(like.floats), like.floats  # type: ignore[attr-defined]
+        return angles, solution_fields(reports, shape)
 
     def tip_settings(self, weight: float = 1.0) -> TipSettings:
         """Return how the tip is judged, for problems with several of them."""

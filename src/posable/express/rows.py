@@ -175,3 +175,12 @@ def solve_rows(
                 frames[i],
                 work[i],
             )
+
+
+@batch
+def clip_rows(n: int, lower: Floats, upper: Floats, values: Floats, out: Floats) -> None:
+    """Clip values (n, N) to limits; what is no number becomes 0 first."""
+    for i in prange(n):
+        for k in range(lower.shape[0]):
+            a = values[i, k]
+            out[i, k] = min(max(0.0 if math.isnan(a) else a, lower[k]), upper[k])

@@ -12,16 +12,16 @@ import numpy as np
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
-from ..compute.extent import rows_in_extent
-from ..compute.gpu_arrays import contiguous, empty, first_on_gpu, unwrapped
+from ..compute.gpu_arrays import GpuArray, contiguous, empty, first_on_gpu, full, like_array, unwrapped, zeros
 from ..compute.types import ArrayLike, Floats, Ints, Records, floats, zero_records
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
 from .model import LIMBS, SEARCHES, Search, allowed_bones, checked_search, flexion_range, limit_rows, pack_limb
 from .nearest_clear import INSIDE, keep_rows
 from .range.locate import EDGE, FACE, POINT, RANGE
+from .requests import measure_rows, search_inside_rows, soften_rows
 from .solution import LimbFrames, LimbSolution, nothing_to_keep
-from .solve import FIXED, POSITION_TOLERANCE, PROBE, REPORT, SEARCH, solve_rows
+from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
     from ..collision import Scene
@@ -212,13 +212,21 @@ class Limb:
         wrists = STRAIGHT_WRIST if wrist is None else floats(wrist, "wrist", 3)
         if scene is not None:
             obstacles, collides = self._with_scene(scene, obstacles, collides, orientation is not None)
-        goal = positions
-        if first_on_gpu(positions, orientations, start, wrists) is not None:
-            _check_on_gpu(obstacles, collides, limb_range, softness)
+        like = first_on_gpu(positions, orientations, start, wrists)
+        if like is not None:
+            _check_on_gpu(scene, obstacles, collides)
         if not 0.0 <= number(softness) < math.inf:
             raise PosableError(f"softness is {softness}; expected metres, 0 or more")
+        floats_of = None if like is None else like.floats
+        if like is not None and (softness > 0.0 or limb_range is not None):
+            # Rounded to float32, a target would lie outside the range that it was moved into, and postures beside it.
+            floats_of = np.dtype(np.float64)
+            positions = like_array(positions, like).astype(np.float64)
+            alike = full((), float(start), like, np.float64) if type(start) is np.ndarray and start.ndim == 0 else start
+            start = like_array(alike, like).astype(np.float64)
+        goal = positions
         if softness > 0.0:
-            positions = _softened(positions, self.length, softness)
+            positions = self._softened(positions, softness)
         learned = None
         if limb_range is not None:
             from .range.limb_range import LimbRange
@@ -226,7 +234,7 @@ class Limb:
             expect(LimbRange, limb_range, "limb_range", ": LimbRange.load(path) reads one")
             learned = limb_range.for_limb(self)
             corrected = learned.correct(positions, start)
-            positions, start = corrected.position, np.asarray(corrected.swivel)
+            positions, start = floats(corrected.position, "position"), floats(corrected.swivel, "swivel")
         shape = positions.shape[:-1]
         leads = (start.shape, wrists.shape[:-1], shape if orientations is None else orientations.shape[:-1])
         if leads != ((), (), shape):
@@ -241,7 +249,7 @@ class Limb:
         mode = SEARCH if swivel is None else PROBE if probe else FIXED
         if learned is not None and mode == SEARCH:
             job = _searching_inside(job, learned)
-        values, report = self._run(job, mode, obstacles)
+        values, report = self._run(job, mode, obstacles, like, floats_of)
         goals = job.positions if learned is None else _rows(goal, shape, 3)
         inside = self._keep(job, goals, obstacles, learned, mode != PROBE, before, values, report)
         if collides is not None:
@@ -251,7 +259,9 @@ class Limb:
                 self._keep_out(job, obstacles, learned, collides, mode == SEARCH, values, report, inside)
         if positions is not goal:
             cause = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
-            _measure_from_request(values, report, self, _rows(goal, shape, 3), job.positions, cause)
+            measure_rows(len(report), job.model, values, _rows(goal, shape, 3), job.positions, int(cause), report)
+        if like is not None:
+            values = values.astype(like.floats)
         return LimbSolution(
             unwrapped(values.reshape((*shape, 7))),
             report.reshape(shape),
@@ -278,32 +288,42 @@ class Limb:
         around = NO_OBSTACLES if obstacles is None else obstacles
         if learned is None and not around.rows.shape[-1] and not len(around.pairs):
             return None
-        inside = nothing_to_keep(report.shape)
         every = learned is not None or len(around.pairs) > 0
-        rows = np.arange(len(report)) if every else np.flatnonzero(report["found"] == 0)
-        if not len(rows):
-            return inside
+        rows = None if every else np.flatnonzero(report["found"] == 0)
+        if rows is not None and not len(rows):
+            return nothing_to_keep(report.shape)
+        if rows is None:
+            on_cpu = isinstance(report, np.ndarray)
+            inside = zero_records(report.shape, INSIDE) if on_cpu else zeros(report.shape, report, INSIDE)
+            part, reports, measured = values, report, inside
+        else:
+            inside = nothing_to_keep(report.shape)
+            part, reports, measured = np.ascontiguousarray(values[rows]), report[rows], np.zeros(len(rows), INSIDE)
 
         def some(array: Any) -> Any:
-            return np.array(array if len(array) < 2 else array[rows])
+            return array if rows is None or len(array) < 2 else array[rows]
 
-        old = np.empty((0, 7)) if before is None else np.ascontiguousarray(before.reshape(-1, 7)[rows])
-        part, reports, measured = np.ascontiguousarray(values[rows]), report[rows], np.zeros(len(rows), INSIDE)
+        old = np.empty((0, 7)) if before is None else np.ascontiguousarray(some(before.reshape(-1, 7)))
         keep_rows(
-            len(rows),
+            len(reports),
             (some(job.model), self.limit_rows, self.curves, self.bones),
-            (around.links, around.groups, some(around.rows), around.margin),
+            (around.links, around.groups, np.array(some(around.rows)), around.margin),
             (around.pairs, around.softness),
             NO_RANGE if learned is None else learned.packed,
-            (goals[rows], job.positions[rows], some(job.orientations), some(job.swivels), some(job.wrists), old),
+            (some(goals), some(job.positions), some(job.orientations), some(job.swivels), some(job.wrists), old),
             search,
             *(part, reports, measured),
         )
-        left = (measured["in_range"] == 0) & (reports["status"] == Status.REACHED)
-        reports["status"][left] = Status.LIMITS
-        reports["status"][(measured["penetrates"] != 0) & (reports["status"] == Status.REACHED)] = Status.COLLISION
-        values[rows], report[rows], inside[rows] = part, reports, measured
+        if rows is not None:
+            values[rows], report[rows], inside[rows] = part, reports, measured
         return inside
+
+    def _softened(self, positions: Floats, softness: float) -> Floats:
+        """Return targets (..., 3) drawn in near full stretch."""
+        rows = contiguous(positions.reshape(-1, 3))
+        drawn = empty(rows.shape, rows)
+        soften_rows(len(rows), rows, self.length, float(softness), drawn)
+        return drawn.reshape(positions.shape)  # type: ignore[no-any-return]
 
     def _with_scene(
         self, scene: Scene, obstacles: LimbObstacles | None, collides: Collides | None, fixed_end: bool
@@ -335,11 +355,18 @@ class Limb:
         groups[2]["first"] = groups[2]["last"] = 2
         return links, groups
 
-    def _run(self, job: _Job, mode: int, obstacles: LimbObstacles | None) -> tuple[Floats, Records]:
-        """Return values (n, 7) and reports (n,) of one call of the kernel."""
+    def _run(
+        self,
+        job: _Job,
+        mode: int,
+        obstacles: LimbObstacles | None,
+        like: GpuArray | None = None,
+        floats_of: np.dtype[Any] | None = None,
+    ) -> tuple[Floats, Records]:
+        """Return values (n, 7) and reports (n,) of one call of the kernel, where the array `like` is."""
         n = len(job.positions)
-        like = first_on_gpu(*job[:4])
-        values, report = (np.empty((n, 7)) if like is None else empty((n, 7), like)), zero_records((n,), REPORT, like)
+        values = np.empty((n, 7)) if like is None else empty((n, 7), like, floats_of)
+        report = zero_records((n,), REPORT, like)
         around = NO_OBSTACLES if obstacles is None else obstacles
         model = (job.model, self.limit_rows, self.curves, self.bones)
         obstacle_rows = (around.links, around.groups, around.rows, around.margin)
@@ -501,52 +528,19 @@ AROUND: Floats = np.concatenate(
 
 def _check_on_gpu(*constraints: Any) -> None:
     """Raise where targets on a GPU shall be solved with what needs a second look at each on the CPU."""
-    if any(constraints):
+    if any(one is not None for one in constraints):
         raise PosableError(
-            "targets on a GPU are solved within the joint limits alone; scene, obstacles, collides, limb_range and "
-            "softness need targets of the CPU"
+            "targets on a GPU are solved within joint limits and a learned range; scene, obstacles and collides need "
+            "targets of the CPU"
         )
 
 
 def _searching_inside(job: _Job, learned: LimbRange) -> _Job:
     """Return the targets with searches that keep to the swivels of a range, around the swivel they begin from."""
     n = len(job.positions)
-    good = rows_in_extent(job.positions) & (np.abs(job.positions).max(axis=-1, initial=0.0) > 0.0)
-    positions = np.where(good[:, None], job.positions, [0.0, 0.0, 1.0])
-    spans = learned.spans(positions)
-    start = np.broadcast_to(job.swivels, n)
-    away = (start - spans.mid + math.pi) % (2.0 * math.pi) - math.pi
-    narrow = good & np.isfinite(start) & (spans.half < math.pi - 1e-9) & learned.is_bent(positions)
-    low, high = start - (away + spans.half), start + (spans.half - away)
-    model = np.repeat(job.model, n) if len(job.model) == 1 else job.model.copy()
-    usual = narrow & (start >= model["low"]) & (start <= model["high"])  # the search's own bounds hold there
-    low = np.where(usual, np.maximum(low, model["low"]), low)
-    high = np.where(usual, np.minimum(high, model["high"]), high)
-    model["low"], model["high"] = np.where(narrow, low, model["low"]), np.where(narrow, high, model["high"])
+    model = zero_records((n,), job.model.dtype, first_on_gpu(job.positions))
+    search_inside_rows(n, learned.packed, job.positions, job.swivels, job.model, model)
     return job._replace(model=model)
-
-
-def _softened(positions: Floats, length: float, softness: float) -> Floats:
-    """Draw targets in near full stretch: distances beyond length - softness approach length and never get there."""
-    distance = np.linalg.norm(positions, axis=-1, keepdims=True)
-    begin = length - min(softness, 0.5 * length)
-    beyond = np.maximum(distance - begin, 0.0)
-    drawn = begin + (length - begin) * -np.expm1(-beyond / (length - begin))
-    with np.errstate(invalid="ignore"):
-        return np.where(beyond > 0.0, positions * (drawn / np.maximum(distance, 1e-300)), positions)
-
-
-def _measure_from_request(
-    values: Floats, report: Records, limb: Limb, goals: Floats, positions: Floats, cause: Status
-) -> None:
-    """Measure errors from the requested positions, not from those that the range or the softness has made of them."""
-    with np.errstate(invalid="ignore"):
-        moved = np.linalg.norm(goals - positions, axis=-1) > 0.0
-    if moved.any():
-        away = np.linalg.norm(limb.forward(values).end - goals, axis=-1)
-        error = np.where(moved & (report["status"] != Status.INVALID), away, report["position_error"])
-        missed = moved & (error > POSITION_TOLERANCE) & (report["status"] == Status.REACHED)
-        report["position_error"], report["status"] = error, np.where(missed, cause, report["status"])
 
 
 def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:

@@ -46,8 +46,7 @@ INSIDE = np.dtype([("penetration", "f8"), ("penetrates", "i1"), ("in_range", "i1
 """What a returned posture keeps: how deep [m] it lies in an obstacle, beyond the softness of that obstacle and into the
 margin; whether it does; whether it is inside the learned range and inside the limits, true where there are none."""
 
-COLLISION = 3  # compute.Status, which kernels cannot read
-INVALID = 5
+REACHED, LIMITS, COLLISION, INVALID = 0, 2, 3, 5  # compute.Status, which kernels cannot read
 
 SWIVELS = 144  # on a circle
 SPREAD = 160  # bones where there are no limits to spread them over
@@ -341,7 +340,8 @@ def nearest_admissible(
             return False, before
     else:
         posture = (came_from[0], came_from[1], came_from[2], came_from[3])
-        free = (limb, limits, curves, around, learned, (target[0], target[1], False), (posture[2], posture[3]), own)
+        wrist = (posture[2], posture[3])
+    free = (limb, limits, curves, around, learned, (target[0], target[1], False), wrist, own)
     posture, _ = refined(free, posture, _distance(free, posture[0], posture[1]))
     return True, posture
 
@@ -433,7 +433,8 @@ def keep_row(
             swivels (1 or N,), wrists (1 or N, 3), values that the limb came from (N, 7) or none.
         search: whether to search at all; without it only `inside` is filled.
         values: (N, 7) [rad], changed where another posture was found.
-        report: (N,) of `solve.REPORT`: swivel and errors follow the posture, the status stays.
+        report: (N,) of `solve.REPORT`: swivel and errors follow the posture; the status stays, but for REACHED where
+            the posture is outside the range (LIMITS) or touches (COLLISION).
         inside: (N,) of `INSIDE` to fill.
     """
     limbs, limits, curves, bones = model
@@ -479,6 +480,10 @@ def keep_row(
     result["penetration"], result["penetrates"] = deep, deep > 0.0
     result["in_range"] = in_range(limb, learned, posture)
     result["in_limits"] = limits_excess(limb, limits, curves, posture) <= WITHIN
+    if row["status"] == REACHED and result["in_range"] == 0:
+        row["status"] = LIMITS
+    if row["status"] == REACHED and deep > 0.0:
+        row["status"] = COLLISION
 
 
 @kernel

@@ -145,8 +145,10 @@ class Constrained(Solution):
         return self._constrained("in_limits") != 0  # type: ignore[no-any-return]
 
     def _constrained(self, name: str) -> Any:
-        """Return (...) one field of `inside`; on a GPU, where nothing is given to keep, a constant."""
-        report = getattr(self, "_report", None)
+        """Return (...) one field of `inside`; on a GPU, where nothing was given to keep, a constant."""
+        report, inside = getattr(self, "_report", None), getattr(self, "_inside", None)
+        if isinstance(inside, GpuRecords):
+            return inside[name].array
         if isinstance(report, GpuRecords):
             return unwrapped(full(report.shape, float(name.startswith("in")), report))
         return np.asarray(self.inside[name])

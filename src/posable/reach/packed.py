@@ -19,6 +19,7 @@ from ..body.limb.kernels import READING
 from ..body.packed import PackedBody
 from ..body.roles import ROLES
 from ..collision.kernels import OBSTACLE
+from ..compute.gpu_arrays import empty
 from ..compute.types import Floats, Ints, Records, zero_records
 from ..limb.model import LIMB
 from ..limb.solve import REPORT
@@ -298,26 +299,44 @@ def key_rotations(body: Humanoid, limits: Limits | None, posture: Posture, joint
     return np.where((out * neutral).sum(axis=-1, keepdims=True) < 0.0, -out, out)
 
 
-def empty_rows(n: int, body: Body, styles: Styles, limb_joints: int, offsets: Floats) -> Rows:
-    """Return room for n rows: inputs to be filled in, outputs, and scratch between."""
+def empty_rows(
+    n: int,
+    body: Body,
+    styles: Styles,
+    limb_joints: int,
+    offsets: Floats,
+    result: Records | None = None,
+    like: Any = None,
+) -> Rows:
+    """Return room for n rows: inputs to be filled in, outputs (`result` where that is given), and scratch between.
+
+    On the GPU of the array `like` where it is on one.
+    """
     joints, driven = len(body.joints), styles.owned.shape[1]
+
+    def room(*shape: int) -> Floats:
+        return np.empty(shape) if like is None else empty(shape, like, np.float64)
+
+    def records(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Records:
+        return np.empty(shape, dtype) if like is None else zero_records(shape, dtype, like)
+
     return Rows(
-        translation=np.empty((2, n, 3)),
-        rotations=np.empty((2, n, joints, 4)),
-        positions=np.empty((2, n, joints, 3)),
-        orientations=np.empty((2, n, joints, 4)),
+        translation=room(2, n, 3),
+        rotations=room(2, n, joints, 4),
+        positions=room(2, n, joints, 3),
+        orientations=room(2, n, joints, 4),
         offsets=offsets,
-        driven=np.empty((n, driven, 4)),
-        driven_weights=np.empty((n, driven)),
-        gaps=np.empty((n, len(body.pairs) + len(body.outside) * len(body.around))),
-        balls=np.empty((n, len(body.volumes), 4)),
-        key_weights=np.empty((2, n, styles.keys.shape[1])),
-        limbs=np.empty((4, n), LIMB),
-        readings=np.empty((4, n), READING),
-        remainders=np.empty((4, n, limb_joints, 4)),
-        values=np.empty((4, n, 7)),
-        obstacles=np.empty((n, len(body.own) + len(body.around)), OBSTACLE),
-        report=np.zeros((2, n), REPORT),
-        work=np.zeros(n, WORK),
-        result=np.zeros(n, RESULT),
+        driven=room(n, driven, 4),
+        driven_weights=room(n, driven),
+        gaps=room(n, len(body.pairs) + len(body.outside) * len(body.around)),
+        balls=room(n, len(body.volumes), 4),
+        key_weights=room(2, n, styles.keys.shape[1]),
+        limbs=records((4, n), LIMB),
+        readings=records((4, n), READING),
+        remainders=room(4, n, limb_joints, 4),
+        values=room(4, n, 7),
+        obstacles=records((n, len(body.own) + len(body.around)), OBSTACLE),
+        report=zero_records((2, n), REPORT, like),
+        work=zero_records((n,), WORK, like),
+        result=zero_records((n,), RESULT, like) if result is None else result,
     )

@@ -13,11 +13,13 @@ from ..body.collision.clearance import SelfCollision, bending_changes, clearance
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, Status, expect, number
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
+from ..compute.gpu_arrays import GpuArray, contiguous, first_on_gpu, wrapped
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats, zero_records
 from ..limb import Target
 from ..limb.solution import TargetLike
 from ..skeleton import Frames, Pose
 from .behaviour import ARMS, Behaviour
+from .filling import fill_rows
 from .kernels import SETTLED, first_adjustment, next_adjustment, reach_rows
 from .motion import TARGET_FIELDS, ArmStep, Due, Duration, ReachStep, ReachStream, Targets, animate
 from .naming import as_array, body_contact, contacts_of
@@ -27,6 +29,7 @@ from .packed import (
     COMPARE,
     JUDGE,
     OPTIONS,
+    RESULT,
     Body,
     Rows,
     driven_joints,
@@ -46,7 +49,8 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 NEARER = 1e-6  # [m]: of two bodies that do not reach, the nearer one is better by this
-BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
+BLOCK, BLOCK_ON_GPU = 8192, 1 << 16  # rows a call of the kernel: scratch for a million bodies would not fit
+NO_ROWS = {columns: np.empty((0, columns)) for columns in (3, 4)}  # of a part of a target that was not given
 
 
 class Reacher:
@@ -130,7 +134,8 @@ class Reacher:
             right: of the right hand in the world: a `Target`, whose elbow points towards its pole, or positions
                 (..., 3) [m]; default None, the hand is not used.
             left: of the left hand; default None.
-            start: the pose to reach from, one or a batch; by default the neutral pose.
+            start: the pose to reach from, one or a batch; by default the neutral pose. Of starts on a GPU the fingers
+                count as straight where the body must not touch itself.
             weight: of the behaviour, from 0 to 1; by default the one of the target's distance.
         """
         start = self.body.neutral_pose if start is None else start
@@ -206,7 +211,9 @@ class Reacher:
         """Do `solve` with checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
-        call = _Call(shape, start, targets, weight, due, arms)
+        call = _Call(shape, start, targets, weight, due, arms, _first_on_gpu(start, targets))
+        if call.like is not None:
+            self._check_on_gpu(call)
         found = self._find(call)
         standing = None
         if self.steps and not any(arms):
@@ -216,17 +223,29 @@ class Reacher:
         pose = Pose(
             found.translation.reshape(*shape, 3),
             found.rotations.reshape(*shape, start.joint_count, 4),
-            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
+            None if start.offsets is None else np.broadcast_to(wrapped(start.offsets), (*shape, start.joint_count, 3)),
         )
         right, left = (
             None if target is None else HandSolution(result, side, found.jumped[side])
             for side, target in enumerate(targets)
         )
-        return ReachSolution(pose, result, (right, left), as_array(found.contact, shape), self.body, standing)
+        contact = as_array(found.contact, shape) if call.like is None else None
+        return ReachSolution(pose, result, (right, left), contact, self.body, standing)
+
+    def _check_on_gpu(self, call: _Call) -> None:
+        """Raise where a call with arrays on a GPU needs a look at each row from Python."""
+        if self.scene is not None and self.scene.has_meshes:
+            raise PosableError("among meshes, a Reacher needs arrays of the CPU: meshes are tested there, pose by pose")
+        if self.steps:
+            raise PosableError(f"feet={STEP!r} needs arrays of the CPU: where to step is looked for there, row by row")
+        if any(call.arms) or call.due is not None:
+            raise PosableError("a stream of reaches needs arrays of the CPU: it takes one target after the other")
 
     def _find(self, call: _Call) -> _Found:
         """Solve a call with both feet where they stand, in blocks."""
         n, jumped = math.prod(call.shape), [False, False]
+        if call.like is not None:
+            return self._find_on_gpu(call, n)
         blocks = [self._block(call, block, jumped) for block in self._blocks(call, n)]
         body = self._body if self.scene is None else self._among(self.scene)
         found = _Found(
@@ -239,6 +258,21 @@ class Reacher:
         if self._may_reuse(n, call) and not any(call.arms):
             self._spare.append(blocks[0])
         return found
+
+    def _find_on_gpu(self, call: _Call, n: int) -> _Found:
+        """Solve a call whose rows lie on a GPU; the names of what touches stay unknown, since they are Python's."""
+        assert call.like is not None
+        floats_of = call.like.floats
+        result, made = zero_records((n,), RESULT, call.like), []
+        body = self._with_hands(call, 0, self._body if self.scene is None else self._among(self.scene))
+        for first in range(0, max(n, 1), BLOCK_ON_GPU):
+            block = slice(first, min(first + BLOCK_ON_GPU, n))
+            rows = self._run(body, call, block, ALL, result=result[block])
+            made.append([rows.translation[1].astype(floats_of), rows.rotations[1].astype(floats_of)])
+        translation, rotations = (
+            parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*made, strict=True)
+        )
+        return _Found(translation, rotations, result, [], [False, False])
 
     def _blocks(self, call: _Call, n: int) -> list[slice]:
         """Return the n rows of a call in blocks, in each of which the fingers of all starts are bent alike."""
@@ -355,9 +389,19 @@ class Reacher:
         reach_rows(len(rows.result), options, tuple(body), tuple(self._styles), tuple(rows))
         return rows
 
-    def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = math.nan) -> Rows:
-        """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, NaN for what is needed."""
-        shape, start, targets, weight, due, _ = call
+    def _run(
+        self,
+        body: Body,
+        call: _Call,
+        block: slice,
+        stage: int,
+        adjustment: float = math.nan,
+        result: Records | None = None,
+    ) -> Rows:
+        """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, NaN for what is needed;
+        `result`: where to write it.
+        """
+        shape, start, targets, weight, due, _, like = call
         options, styles = self._options_for(targets), self._styles
         if stage != ALL or weight is not None or due is not None:
             options = options.copy()
@@ -379,17 +423,13 @@ class Reacher:
         if rows is None:
             offsets = np.empty((0, joints, 3))
             if start.offsets is not None:
-                offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
-            rows = empty_rows(n, body, styles, self._limb_joints, offsets)
+                offsets = contiguous(_spread(start.offsets, shape, joints, 3)[block])
+            rows = empty_rows(n, body, styles, self._limb_joints, offsets, result, like)
         else:
             rows = rows.with_new_result()
-        rows.translation[0] = _some(start.translation, shape, block, 3)
-        rows.rotations[0] = _some(start.rotations, shape, block, joints, 4)
-        for side, target in enumerate(targets):
-            for name, columns in TARGET_FIELDS if target is not None else ():
-                value = getattr(target, name)
-                if value is not None:
-                    rows.work[name][:, side] = _some(value, shape, block, columns)
+        begin = _some(start.translation, shape, block, 3), _some(start.rotations, shape, block, joints, 4)
+        right, left = (_target_rows(target, shape, block) for target in targets)
+        fill_rows(n, begin, right, left, rows.translation, rows.rotations, rows.work)
         reach_rows(n, options, tuple(body), tuple(styles), tuple(rows))
         return rows
 
@@ -462,6 +502,8 @@ class Reacher:
     def _with_hands(self, call: _Call, row: int, body: Body) -> Body:
         """Return the body with fingers bent as in the pose that a row reaches from."""
         if not self.body.fingers or not math.prod(call.shape):
+            return body
+        if first_on_gpu(wrapped(call.start.rotations)) is not None:
             return body
         start = call.start.rotations
         bent = _spread(start, call.shape, call.start.joint_count, 4)[row] if call.start.shape else start
@@ -557,6 +599,14 @@ class _Call(NamedTuple):
     weight: float | None
     due: Due | None
     arms: Sequence[ArmStep | None]
+    like: GpuArray | None = None
+    """An array of it on a GPU, where its rows then lie."""
+
+
+def _first_on_gpu(start: Pose, targets: Targets) -> GpuArray | None:
+    """Return the first array of a call that lies on a GPU; None where there is none."""
+    parts = [getattr(target, name) for target in targets if target is not None for name, _ in TARGET_FIELDS]
+    return first_on_gpu(*map(wrapped, (start.translation, start.rotations, start.offsets, *parts)))  # type: ignore[no-any-return]
 
 
 def _checked_weight(weight: float | None) -> float | None:
@@ -605,13 +655,21 @@ def _shapes(target: Target | None) -> list[tuple[int, ...]]:
 
 def _spread(array: ArrayLike, shape: tuple[int, ...], *columns: int) -> Floats:
     """Return the rows of a batch, broadcast over the leading axes."""
-    given = np.asarray(array, dtype=np.float64)
+    given = floats(array, "an array of the call")
     if given.shape != (*shape, *columns):
         given = np.broadcast_to(given, (*shape, *columns))
     return given.reshape(-1, *columns)
 
 
 def _some(array: ArrayLike, shape: tuple[int, ...], block: slice, *columns: int) -> Floats:
-    """Return some rows of a batch; the one row where all are the same, which NumPy spreads as it is assigned."""
-    given = np.asarray(array, dtype=np.float64)
-    return given if given.ndim == len(columns) else _spread(given, shape, *columns)[block]
+    """Return some rows of a batch, or the one row where all are the same."""
+    given = floats(array, "an array of the call")
+    if given.ndim == len(columns):
+        return contiguous(given.reshape(1, *columns))  # type: ignore[no-any-return]
+    return contiguous(_spread(given, shape, *columns)[block])  # type: ignore[no-any-return]
+
+
+def _target_rows(target: Target | None, shape: tuple[int, ...], block: slice) -> tuple[Floats, ...]:
+    """Return position, orientation and pole of a target for some rows; no rows of what was not given."""
+    given = ((None if target is None else getattr(target, name), columns) for name, columns in TARGET_FIELDS)
+    return tuple(NO_ROWS[columns] if part is None else _some(part, shape, block, columns) for part, columns in given)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import Status
+from ..compute import PosableError, Status
+from ..compute.gpu_arrays import GpuArray, GpuRecords, unwrapped, wrapped, zeros
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose
 from ..skeleton.solution import MotionSolution, PoseSolution, Solution, StatusLike, status_like
@@ -28,7 +29,8 @@ class HandSolution(Solution):
         """Whether the elbow jumped, because no valid posture leads from the last one to this; only of a stream."""
 
     def _measure(self, name: str) -> Floats:
-        return np.asarray(self._result[name][..., self._side])
+        values = self._result[name][..., self._side]
+        return values.array if isinstance(values, GpuArray) else np.asarray(values)
 
     @property
     def status(self) -> StatusLike:
@@ -79,23 +81,30 @@ class ReachSolution(PoseSolution):
         fields = self.__dict__
         fields["pose"], fields["_result"], fields["_standing"] = pose, result, standing
         fields["right"], fields["left"] = hands
-        fields["contact"], fields["body"] = contact, body
+        fields["_contact"], fields["body"] = contact, body
 
     if TYPE_CHECKING:
         right: HandSolution | None
         left: HandSolution | None
-        contact: Any
-        """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one:
-        the names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of
-        them."""
         body: Humanoid
         """Who reaches."""
+        _contact: Any
         _result: Records
         _standing: tuple[Floats, Floats] | None
 
     def with_pose(self, pose: Pose) -> ReachSolution:
         """Return the same with another pose."""
-        return ReachSolution(pose, self._result, (self.right, self.left), self.contact, self.body, self._standing)
+        return ReachSolution(pose, self._result, (self.right, self.left), self._contact, self.body, self._standing)
+
+    @property
+    def contact(self) -> Any:
+        """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one:
+        the names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of
+        them. Not of a solution on a GPU: names are found on the CPU.
+        """
+        if isinstance(self._result, GpuRecords):
+            raise PosableError("names of contacts need a solution of the CPU; on a GPU, `status` and `reason` say it")
+        return self._contact
 
     @property
     def status(self) -> StatusLike:
@@ -120,21 +129,27 @@ class ReachSolution(PoseSolution):
     @property
     def tried(self) -> Ints:
         """(...) how many postures of the body were tried."""
-        return self._result["tried"]
+        return unwrapped(self._result["tried"])  # type: ignore[no-any-return]
 
     @property
     def step(self) -> Floats:
         """(..., 3) displacement of the foot that stepped [m]; zero where none did."""
-        return np.zeros((*self._result.shape, 3)) if self._standing is None else self._standing[0]
+        return self._nothing(3) if self._standing is None else self._standing[0]
 
     @property
     def heels(self) -> Floats:
         """(..., 2) how far the heels of the left and right foot are lifted [rad]."""
-        return np.zeros((*self._result.shape, 2)) if self._standing is None else self._standing[1]
+        return self._nothing(2) if self._standing is None else self._standing[1]
+
+    def _nothing(self, columns: int) -> Floats:
+        """Return zeros (..., columns), where the solution lies."""
+        return unwrapped(zeros((*self._result.shape, columns), self._result))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         """Return one line: the statuses and errors, and what touches."""
         line = super().__repr__()
+        if isinstance(self._result, GpuRecords):
+            return line
         pairs = self.contact.ravel().tolist() if isinstance(self.contact, np.ndarray) else [self.contact]
         named = sorted({pair for pair in pairs if pair is not None})
         if not named:
@@ -160,7 +175,8 @@ class ReachSolution(PoseSolution):
     @property
     def lowered(self) -> Bools:
         """(...) whether less of the behaviour was taken than the distance requests."""
-        return np.asarray(np.not_equal(self.reason, Status.REACHED))
+        lowered = np.not_equal(wrapped(self.reason), int(Status.REACHED))
+        return lowered.array if isinstance(lowered, GpuArray) else np.asarray(lowered)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,4 +200,4 @@ class ReachMotionSolution(MotionSolution):
 
 
 def _largest(values: list[Floats]) -> Floats:
-    return values[0] if len(values) == 1 else np.maximum(*values)
+    return values[0] if len(values) == 1 else unwrapped(np.maximum(*map(wrapped, values)))

@@ -73,7 +73,7 @@ def margins_one(model: Packed, position: Vec3, swivel: float) -> Vec3:
     if not (vec_in_extent(position) and math.isfinite(swivel)):
         return (-math.inf, -math.inf, -math.inf)
     length = head[0]["upper"] + head[0]["lower"]
-    inside, face, w = _nearest_inside(model, direction_of(head, position, distance))
+    inside, face, w = nearest_inside(model, direction_of(head, position, distance))
     low, high, mid, half = spans(points, faces, face, w)
     reach = distance / length
     angle = math.pi
@@ -83,7 +83,7 @@ def margins_one(model: Packed, position: Vec3, swivel: float) -> Vec3:
 
 
 @kernel
-def _nearest_inside(model: Packed, n: Vec3) -> tuple[float, int, Vec3]:
+def nearest_inside(model: Packed, n: Vec3) -> tuple[float, int, Vec3]:
     """Return (angle to the boundary [rad], negative outside, pi without one; the nearest triangle inside, weights)."""
     head, points, faces, edges, index = model
     face, w = locate(head, points, faces, index, n)
@@ -244,7 +244,7 @@ def spans_rows(n: int, model: Packed, toward: Floats, out: Floats) -> None:
     head, points, faces, _, _ = model
     for i in prange(n):
         d = direction_of(head, (toward[i, 0], toward[i, 1], toward[i, 2]), math.inf)
-        inside, face, w = _nearest_inside(model, d)
+        inside, face, w = nearest_inside(model, d)
         out[i, 0] = inside
         out[i, 1], out[i, 2], out[i, 3], out[i, 4] = spans(points, faces, face, w)
 
