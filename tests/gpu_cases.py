@@ -347,6 +347,62 @@ def tracked_points() -> Case:
     return tracked_aims("look_at")
 
 
+def carried_postures() -> Case:
+    """Motions from one body onto others: of other proportions, and with a spine of fewer joints and fingers."""
+    source = ps.figure(height=1.6)
+    targets = [ps.figure(height=1.9), other_rig()]
+    walk = ps.samples.walk(source).pose[:12].reshape(3, 4)
+
+    rig = other_rig().pose(source.canonical(walk))  # its own motion, which goes the other way
+
+    def call(translation, rotations, rig_translation, rig_rotations):
+        posture = source.canonical(ps.Pose(translation, rotations))
+        found = {"canonical": posture.rotations, "hips": posture.hips, "bends": posture.spine.bends}
+        for k, target in enumerate(targets):
+            pose = target.pose(posture)
+            found |= {f"{k} translation": pose.translation, f"{k} rotations": pose.rotations}
+        back = source.pose(other_rig().canonical(ps.Pose(rig_translation, rig_rotations)))
+        return found | {"back": back.rotations, "hips back": back.translation}
+
+    arrays = {"translation": walk.translation, "rotations": walk.rotations}
+    arrays |= {"rig_translation": rig.translation, "rig_rotations": rig.rotations}
+    return Case({name: np.array(array) for name, array in arrays.items()}, call, 1e-5)
+
+
+@lru_cache(maxsize=1)
+def other_rig() -> ps.Humanoid:
+    """A body whose spine has fewer joints, with fingers, whose joints' frames are not those of the world."""
+    names = {"Hips": "", "Spine": "Hips", "Neck": "Spine", "Head": "Neck"}
+    offsets = {"Hips": (0, 1, 0), "Spine": (0, 0.3, 0), "Neck": (0, 0.2, 0), "Head": (0, 0.1, 0)}
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        limbs = {
+            "Arm": ("Spine", (0.2 * sign, 0.15, 0)), "ForeArm": ("Arm", (0.28 * sign, 0, 0)),
+            "Hand": ("ForeArm", (0.25 * sign, 0, 0)), "HandIndex1": ("Hand", (0.09 * sign, 0, 0.02)),
+            "HandIndex2": ("HandIndex1", (0.04 * sign, 0, 0)), "HandIndex3": ("HandIndex2", (0.03 * sign, 0, 0)),
+            "UpLeg": ("Hips", (0.1 * sign, -0.05, 0)), "Leg": ("UpLeg", (0, -0.4, 0)), "Foot": ("Leg", (0, -0.42, 0)),
+            "ToeBase": ("Foot", (0, -0.06, 0.12)),
+        }  # fmt: skip
+        for part, (above, offset) in limbs.items():
+            names[side + part] = above if above in ("Spine", "Hips") else side + above
+            offsets[side + part] = offset
+    order = list(names)
+    parents = [-1 if not names[one] else order.index(names[one]) for one in order]
+    rest = rotations(np.random.default_rng(17), len(order))
+    return ps.Humanoid(turned_rig(order, parents, np.array([offsets[one] for one in order], np.float64), rest))
+
+
+def turned_rig(names: list[str], parents: list[int], offsets: np.ndarray, world: np.ndarray) -> ps.Skeleton:
+    """A skeleton that stands as its offsets in the world say, with joints oriented as `world` says."""
+    import posable.math as pm
+
+    local, turned = world.copy(), offsets.copy()
+    for k, parent in enumerate(parents):
+        if parent >= 0:
+            back = pm.conjugate(world[parent])
+            local[k], turned[k] = pm.multiply(back, world[k]), pm.rotate(back, offsets[k])
+    return ps.Skeleton(names, parents, turned, rest_rotations=local)
+
+
 def quaternions() -> Case:
     import posable.math as pm
 
@@ -376,6 +432,6 @@ CASES: dict[str, Callable[[], Case]] = {
         *(limb_search, limb_swivel, limb_position_only, limb_range, aims_best, aims_by_paper),
         *(bodies_with_prior, bodies_without_prior, bodies_with_orientations, one_track, many_tracks),
         *(reach, reach_with_both_hands, limb_inside_range, aims_at_points),
-        *(tracked_orientations, tracked_directions, tracked_points),
+        *(tracked_orientations, tracked_directions, tracked_points, carried_postures),
     )
 }

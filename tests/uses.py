@@ -59,12 +59,15 @@ def use_limits() -> None:
 
 
 def use_body() -> None:
-    from posable.body import figure
+    from posable.body import carrying, figure
     from posable.body.contacts import foot_contacts
 
     body = figure()
     values = np.random.default_rng(2).normal(size=(ROWS, len(body.skeleton.dofs)))
-    body.pose(body.canonical(body.skeleton.from_values(values)))
+    posture = body.canonical(body.skeleton.from_values(values))
+    body.pose(posture)
+    read = carrying.read_posture(body, body.skeleton.forward(body.pose(posture)))
+    carrying.pose_posture(body, read, body.skeleton.rest, body.leg_length)
     foot_contacts(values[:, None, :3], 60.0, body.leg_length)
 
 

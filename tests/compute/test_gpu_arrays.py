@@ -147,6 +147,9 @@ def refusals():
     yield "feet='step' needs arrays of the CPU", lambda: ps.Reacher(body, behaviour, feet="step").solve(points)
     yield "a stream of reaches needs", lambda: ps.Reacher(body, behaviour).stream().step(points[0])
     yield "names of contacts need a solution of the CPU", lambda: reached.contact
+    walk = ps.samples.walk(body)[:4]
+    moved = walk.replace(pose=ps.Pose(placed(walk.pose.translation), placed(walk.pose.rotations)))
+    yield "retarget needs a motion of the CPU", lambda: ps.retarget(moved, body, ps.figure(height=1.5))
     yield "only chains whose joints are hinges and slides", lambda: ps.ERIK(chain).solve(postures, look_at=points)
 
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.gpu_arrays import contiguous, unwrapped
 from ..compute.types import ArrayLike, Floats, Ints, floats
 from ..math import conjugate, multiply, slerp
 from .roles import EVERY_ROLE, ROLES, SPINE_ROLES, TRUNK, parent_role
@@ -74,15 +75,15 @@ class CanonicalPose:
         if order != tuple(role for role in EVERY_ROLE if role in order) or "hips" not in order:
             raise PosableError(f"roles {order} must have hips and follow the order of ROLES and FINGERS, each once")
         hint = f" for {len(order)} roles"
-        rotated = np.ascontiguousarray(floats(rotations, "rotations", len(order), 4, hint=hint))
+        rotated = contiguous(floats(rotations, "rotations", len(order), 4, hint=hint))
         given = floats(hips, "hips")
         try:
             position = np.broadcast_to(given, (*rotated.shape[:-2], 3))
         except ValueError:
             raise ShapeError(f"hips have shape {np.shape(hips)}; expected {(*rotated.shape[:-2], 3)}") from None
         object.__setattr__(self, "roles", order)
-        object.__setattr__(self, "rotations", rotated)
-        object.__setattr__(self, "hips", np.ascontiguousarray(position))
+        object.__setattr__(self, "rotations", unwrapped(rotated))
+        object.__setattr__(self, "hips", unwrapped(contiguous(position)))
         object.__setattr__(self, "spine", spine)
 
     @staticmethod
@@ -93,7 +94,7 @@ class CanonicalPose:
     @property
     def shape(self) -> tuple[int, ...]:
         """The batch's shape; `()` for a single posture."""
-        return self.rotations.shape[:-2]
+        return tuple(self.rotations.shape[:-2])
 
     def __len__(self) -> int:
         if not self.shape:
@@ -185,7 +186,7 @@ def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats,
         at: (S,) positions of its joints, as in `SpineShape.at`.
         chest: which of them carries the arms.
     """
-    source = _source_spine(posture, roles, at)
+    source = source_spine(posture, roles, at)
     orientations = _shape_orientations(posture, source)
     low, high, fraction = spine_fractions(source.at, source.chest, at, chest)
     sampled = slerp(orientations[..., low, :], orientations[..., high, :], fraction)
@@ -224,7 +225,7 @@ def spine_fractions(source_at: Floats, source_chest: int, at: Floats, chest: int
     return low, high, fraction
 
 
-def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:
+def source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:
     """The posture's own spine; made up from its roles where it has none, at the positions of the spine to be posed."""
     if posture.spine is not None:
         return posture.spine

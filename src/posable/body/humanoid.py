@@ -20,6 +20,7 @@ from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Robot, Skeleton
 from ..skeleton.robot import with_free_root
+from . import carrying
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
 from .hand.frames import finger_rotations
 from .measures import body_measures, stature
@@ -218,6 +219,8 @@ class Humanoid:
             frames: `skeleton.forward(pose)`, when it is at hand already.
         """
         frames = self.skeleton.forward(pose) if frames is None else frames
+        if carrying.is_on_gpu(frames):
+            return carrying.read_posture(self, frames)
         joints = np.concatenate([self._orientation_joints, np.array([*self.fingers.values()], np.int64)])
         world, names = self._canonical_world(frames, joints), (*self._role_names, *self.fingers)
         spine = self._canonical_world(frames, np.array(self.spine))
@@ -241,6 +244,8 @@ class Humanoid:
             base: what joints without a role do, and offsets where a file moves joints; broadcasts with the posture.
         """
         expect(CanonicalPose, posture, "posture", "; body.canonical(pose) is one")
+        if carrying.is_on_gpu(posture, base):
+            return carrying.pose_posture(self, posture, self.skeleton.rest if base is None else base, self.leg_length)
         return self._posed(posture, self.skeleton.rest if base is None else base, posture.hips * self.leg_length)
 
     def mirrored(self, pose: Pose) -> Pose:
@@ -293,6 +298,22 @@ class Humanoid:
         """The joints of fingers that a posture with these roles decides: all of each finger that it knows."""
         known = {role.rpartition("_")[0] for role in roles if role in FINGERS}
         return [role for role in self.fingers if role.rpartition("_")[0] in known]
+
+    def finger_drive(self, roles: Sequence[str]) -> tuple[list[str], Records]:
+        """Return the joints of fingers that a posture with these roles decides; (J,) of `packed.DRIVE` with them."""
+        fingers = self._driven_fingers(roles)
+        return fingers, self._drive_with(tuple(fingers)) if fingers else self._drive
+
+    @property
+    def neutral_orientations(self) -> Mapping[int, Floats]:
+        """Joint to its orientation (4,) in the world in the neutral pose; of joints that have a canonical frame."""
+        return self._neutral
+
+    @cached_property
+    def tables(self) -> carrying.Tables:
+        """The arrays from which kernels read and pose postures."""
+        joints = [*self._orientation_joints.tolist(), *self.fingers.values()]
+        return carrying.Tables.of(self, joints, self._neutral)
 
     def _finger_orientations(self, posture: CanonicalPose) -> Floats | None:
         """(..., F, 4): canonical world orientations of `_driven_fingers`; None where there are none."""

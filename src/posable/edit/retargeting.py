@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
+from ..body.carrying import is_on_gpu
 from ..body.roles import named_parts
 from ..compute import PosableError, Status, UnknownNameError, expect
 from ..compute.types import Bools, Floats
@@ -139,7 +140,7 @@ def retarget(
         keep_out: whether forearms and hands are kept out of the target's body, by swivels of the elbow and by hands
             that give way; default True.
     """
-    expect(Motion, motion, "motion")
+    require_cpu(motion)
     for name, body in (("source", source), ("target", target)):
         expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
     source.require_person("retarget's source")
@@ -153,6 +154,17 @@ def retarget(
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
     return _Retargeting(motion, source, target, contacts, weights, limits, iterations, keep_out).solution()
+
+
+def require_cpu(motion: Motion) -> None:
+    """Raise where a motion is none, or lies on a GPU."""
+    expect(Motion, motion, "motion")
+    if is_on_gpu(motion.pose):
+        raise PosableError(
+            "retarget needs a motion of the CPU: where feet stand, on what, and what they need of each other is found "
+            "from all its frames together; on a GPU, target.pose(source.canonical(motion.pose)) brings over the "
+            "postures alone"
+        )
 
 
 class _Retargeting:

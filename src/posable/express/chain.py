@@ -359,7 +359,9 @@ class Chain:
     def _frames_on_gpu(self, frames: Frames) -> ChainFrames:
         """Return the frames of the joints and the tip among those of the skeleton on a GPU."""
         order = self._order.tolist()
-        positions, orientations = ([wrapped(a)[..., k, :] for k in order] for a in (frames.positions, frames.orientations))
+        positions, orientations = (
+            [wrapped(a)[..., k, :] for k in order] for a in (frames.positions, frames.orientations)
+        )
         positions[-1] = positions[-1] + wrapped(pm.rotate(unwrapped(orientations[-1]), self.tip_offset))
         points = pm.rotate(unwrapped(orientations[-1]), self.pointing)
         return ChainFrames(unwrapped(np.stack(positions, -2)), unwrapped(np.stack(orientations, -2)), points)

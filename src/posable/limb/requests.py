@@ -12,7 +12,6 @@ import numpy as np
 from ..compute import batch, kernel, prange
 from ..compute.extent import vec_in_extent
 from ..compute.types import Floats, Records
-from ..math.angles import wrap_angle_modulo
 from ..math.vector import norm, sub
 from .kernels import forward
 from .range.kernels import nearest_inside
@@ -59,7 +58,7 @@ def search_inside_rows(
         _, face, w = nearest_inside(learned, direction_of(head, p, math.inf))
         _, _, mid, half = spans(points, faces, face, w)
         if half < WHOLE and bend_radius(head, min(reach, 1.0)) >= STRAIGHT:
-            away = wrap_angle_modulo(start - mid)
+            away = (start - mid + math.pi) % (2.0 * math.pi) - math.pi
             low, high = start - (away + half), start + (half - away)
             if model[i]["low"] <= start <= model[i]["high"]:  # the search's own bounds hold there
                 low, high = max(low, model[i]["low"]), min(high, model[i]["high"])

@@ -19,7 +19,7 @@ from ..compute.errors import checked_keywords, number
 from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Bools, Floats
 from ..edit.bounds import Bound
-from ..edit.retargeting import RetargetSolution, moving_fingers
+from ..edit.retargeting import RetargetSolution, moving_fingers, require_cpu
 from ..edit.retargeting import retarget as retarget_person
 from ..math import conjugate, log, multiply, rotate
 from ..skeleton import Frames, Motion, Pose
@@ -173,7 +173,7 @@ def check_hands(hands: object) -> None:
 
 def check_motion(motion: Motion, source: Humanoid) -> None:
     """Raise where a motion is none of the body that should perform it."""
-    expect(Motion, motion, "motion")
+    require_cpu(motion)
     if not motion.skeleton.same_as(source.skeleton):
         raise PosableError(
             f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
