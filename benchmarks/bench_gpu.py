@@ -86,7 +86,7 @@ def _row(
     few: int,
 ) -> dict[str, str]:
     """Return a row of the sheet; `size` is what the n answers of a call move [bytes], `few` the answers on the CPU."""
-    times = _timed(call)
+    times = timed(call)
     each = statistics.median(times) / n
     started = time.perf_counter()
     on_cpu()
@@ -103,27 +103,27 @@ def _row(
     }
 
 
-def _timed(call: Callable[[], object]) -> list[float]:
-    """Return seconds of a call on the GPU, in several rounds."""
+def timed(call: Callable[[], object], rounds: int = ROUNDS, calls: int = CALLS) -> list[float]:
+    """Return seconds of a call on the GPU, in several rounds of several calls."""
     torch = importlib.import_module("torch")
     call(), call()
     torch.cuda.synchronize()
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
         end.record()
         end.synchronize()
-        times.append(1e-3 * begin.elapsed_time(end) / CALLS)
+        times.append(1e-3 * begin.elapsed_time(end) / calls)
     return times
 
 
 def _bandwidth(torch: Any) -> float:
     source = torch.empty(500_000_000, dtype=torch.float64, device="cuda").normal_()
     target = torch.empty_like(source)
-    return 2.0 * source.nbytes / statistics.median(_timed(lambda: target.copy_(source)))
+    return 2.0 * source.nbytes / statistics.median(timed(lambda: target.copy_(source)))
 
 
 def _forward(torch: Any, dtype: Any, n: int = 1_000_000, few: int = 100_000) -> list[tuple[Any, ...]]:

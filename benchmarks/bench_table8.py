@@ -41,19 +41,21 @@ WEYL = -0x61C8864680B583EB
 def run() -> list[Sheet]:
     """All samples by the paper's algorithm where there is a GPU, else a small part of them."""
     has_gpu = cuda.available() and importlib.util.find_spec("torch") is not None
-    return measure("erik", 1.0 if has_gpu else CPU_SHARE, has_gpu)
+    known = measure("erik", 1.0 if has_gpu else CPU_SHARE, has_gpu)
+    draw(known)
+    return sheets(known)
 
 
-def measure(method: str, share: float, on_gpu: bool) -> list[Sheet]:
-    """Solve a share of every skeleton's samples, and record what came out of them."""
+def measure(method: str, share: float, on_gpu: bool) -> dict[str, Any]:
+    """Solve a share of every skeleton's samples; return all that is recorded, this among it."""
+    RECORD.parent.mkdir(exist_ok=True)
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     found = known[method] = {}
     for name in SKELETONS:
         found[name] = solved(name, method, max(1, round(share * PAPER[name])), on_gpu)
         RECORD.write_text(json.dumps(known, indent=None) + "\n", encoding="utf-8")
         print(f"{method} {name}: {found[name]['count']:,} samples, {found[name]['seconds']:.1f} s", flush=True)
-    draw(known)
-    return sheets(known)
+    return known
 
 
 def solved(name: str, method: str, total: int, on_gpu: bool) -> dict[str, Any]:
@@ -203,11 +205,9 @@ def main() -> None:
     given = parser.parse_args()
     known = json.loads(RECORD.read_text(encoding="utf-8")) if given.draw else None
     if known is None:
-        made = measure(given.method, given.share, cuda.available() and not given.cpu)
-    else:
-        draw(known)
-        made = sheets(known)
-    save("table8", made)
+        known = measure(given.method, given.share, cuda.available() and not given.cpu)
+    draw(known)
+    save("table8", sheets(known))
 
 
 if __name__ == "__main__":

@@ -217,3 +217,19 @@ def test_a_repr_of_an_answer_on_a_gpu_waits_for_nothing(gpu):
     arm = ps.figure().limb("right_arm")
     answer = arm.solve(*map(placed, case.arrays.values()))
     assert repr(answer) == "LimbSolution(4x10 rows on a GPU)"
+
+
+def test_what_is_measured_on_a_gpu_is_solved_there(gpu, monkeypatch):
+    from posable.evaluate.speed import cases
+
+    monkeypatch.setattr(cases, "tiled", lambda array: np.resize(array, (8, *np.shape(array)[1:])))
+    measured = 0
+    for name in ("forward", "swivel", "limb", "reach", "six", "plain", "erik", "best"):
+        ours = cases.CASES[name][1]().contenders[0]
+        assert ours.gpu is not None, name
+        call = ours.gpu(placed)
+        gpu.launched.clear()
+        answer = call()
+        assert gpu.launched and not gpu.copied_out, name
+        measured += not hasattr(answer, "status") or answer.status.get().shape == (8,)
+    assert measured == 8

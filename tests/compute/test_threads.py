@@ -148,3 +148,19 @@ def test_a_fork_in_the_middle_of_a_batch_can_call_batches(cores):
         os._exit(0 if len(set(other.by)) > 1 else 1)
     inside.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("least", [1, 40, 10_000])
+@pytest.mark.parametrize("n", [17, 528, 100_000])
+def test_pieces_have_every_row_once_and_end_together(n, least, count):
+    """What is left when the first thread finds nothing more to do is one of the last pieces: a small one."""
+    first = n // 64
+    pieces = kernels._pieces(first, n, count, least)
+    rows = [row for one in pieces for row in range(*one)]
+    assert rows == list(range(first, n))
+    lengths = [last - first for first, last in pieces]
+    assert max(lengths) <= kernels.MOST_ROWS
+    if count > 1:
+        assert lengths == sorted(lengths, reverse=True)
+        assert lengths[-1] <= least and lengths[0] * count <= max(n, least * count)

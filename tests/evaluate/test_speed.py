@@ -175,3 +175,36 @@ def test_times_are_medians_of_an_input_and_a_timer_ends():
 def test_a_case_that_does_not_exist_is_answered_with_the_nearest_one():
     with pytest.raises(ps.UnknownNameError, match="reach"):
         speed.bench(["reech"])
+
+
+def on_gpu(run: Run, factor: float, name: str = "a GPU, a library") -> Run:
+    rows = [Row(**{**{f: getattr(row, f) for f in row.__struct_fields__}, "gpu": [factor] * 3}) for row in run.rows]
+    return Run(**{**{f: getattr(run, f) for f in run.__struct_fields__}, "rows": rows, "gpu": name})
+
+
+def test_times_of_a_gpu_are_compared_with_those_of_the_same_gpu_alone(tmp_path):
+    """A record without a GPU is read, and compared where both have a time; the machine around does not count."""
+    run = a_run(np.random.default_rng(0))
+    slow_machine = a_run(np.random.default_rng(0), machine=3.0)
+    assert not speed.changes(on_gpu(run, 0.1), run) and not speed.changes(run, on_gpu(run, 0.1))
+    assert not speed.changes(on_gpu(run, 0.1), on_gpu(run, 0.3, "another GPU, a library"))
+    assert not speed.changes(on_gpu(slow_machine, 0.1), on_gpu(run, 0.1))
+    named = speed.changes(on_gpu(run, 0.13), on_gpu(run, 0.1))
+    assert len(named) == len(run.rows) and {one.time for one in named} == {"a batch, GPU"}
+    records.write_run(on_gpu(run, 0.1), tmp_path / "run.json")
+    again = records.read_run(tmp_path / "run.json")
+    assert again.gpu == "a GPU, a library" and again.rows[0].gpu == [0.1] * 3
+    old = json.loads((tmp_path / "run.json").read_text())
+    del old["gpu"]
+    for row in old["rows"]:
+        del row["gpu"]
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert records.read_run(tmp_path / "old.json").gpu == ""
+
+
+def test_tables_have_a_column_for_a_gpu_where_there_was_one():
+    run = a_run(np.random.default_rng(0))
+    from posable.evaluate.speed.tables import solver_rows
+
+    assert "GPU (µs)" not in solver_rows(run)[0]
+    assert solver_rows(on_gpu(run, 0.1))[0]["GPU (µs)"] == "0.1"

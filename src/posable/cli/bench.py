@@ -44,6 +44,7 @@ def bench(
     """
     from ..evaluate.speed import bench as measure
     from ..evaluate.speed import confirmed, read_run, write_run
+    from ..evaluate.speed.gpu import why_not
     from ..evaluate.speed.plots import plot_times
     from ..evaluate.speed.tables import changed_rows, floor_rows, solver_rows
 
@@ -63,6 +64,8 @@ def bench(
         write_run(run, record)
     if plot is not None:
         plot_times(run, plot)
+    if why := why_not():
+        note(why)
     if not run.is_calm:
         note(f"the machine did something else in {run.busy:.0%} of the time: times of all cores mean little")
     tables = {"": solver_rows(run), "floors": floor_rows(run), "since the record": changed_rows(found)}

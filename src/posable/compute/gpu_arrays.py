@@ -325,7 +325,9 @@ def _room(shape: tuple[int, ...], like: Any, dtype: Any, value: float | None) ->
     on_gpu = first_on_gpu(*like) if isinstance(like, tuple) else first_on_gpu(like)
     if on_gpu is None:
         dtype = np.float64 if dtype is None else dtype
-        return np.empty(shape, dtype) if value is None else np.full(shape, value, dtype)
+        if not value:  # zeros that nobody has touched yet are made by the threads that write to them
+            return np.empty(shape, dtype) if value is None else np.zeros(shape, dtype)
+        return np.full(shape, value, dtype)
     dtype = np.dtype(on_gpu.floats if dtype is None else dtype)
     library, device = on_gpu.library, on_gpu.device
     if dtype.names is None:

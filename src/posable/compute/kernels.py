@@ -38,7 +38,8 @@ Part: TypeAlias = Callable[[int, int, int, tuple[Any, ...]], object]
 """A loop over some of a batch's rows: (first, last, n, arrays)."""
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
-PIECES = 4  # of the rows for each thread, at least: one that is done early takes another
+PIECES = 3  # a piece is that part of a thread's share of the rows that are left: one that is done early takes another
+SHORTEST = 4e-5  # [s] of a piece, about: at the end they are that short, so that all threads end together
 MOST_ROWS = 4096  # of a piece: between two of them Ctrl-C and requests to stop are seen, whatever the number of rows
 TRIED = 64  # of many rows, one in so many runs first, and says how long the others will take
 WORTH = 2e-4  # [s] of work that is left: below this, waking the threads costs more than they save
@@ -330,21 +331,22 @@ def _shared_out(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
     count, cores = thread_count(), _cores()
     stop = stopping.stop_event() if stopping.watched else None
     # At first a few rows, or none: what is wrong with the arguments is said here, and the JIT compiles once.
-    tried = 0 if count == 1 else min(n // TRIED, MOST_ROWS)
+    tried, least = 0 if count == 1 else min(n // TRIED, MOST_ROWS), MOST_ROWS
     if count > 1:
         began = time.perf_counter()
         part(0, tried, n, arrays)
-        if (time.perf_counter() - began) * (n - tried) < WORTH * tried:
+        taken = time.perf_counter() - began
+        least = int(SHORTEST * tried / max(taken, 1e-9)) + 1
+        if taken * (n - tried) < WORTH * tried:
             count = 1
-    step = min(-(-n // (PIECES * count)), MOST_ROWS)
-    begins = iter(range(tried, n, step))  # several threads may take from it: each step is one of the interpreter's
+    pieces = iter(_pieces(tried, n, count, least))  # several threads may take from it: that is the interpreter's step
     stopped = threading.Event()
 
     def work(is_helper: bool = False) -> None:
-        for first in begins:
+        for first, last in pieces:
             if stopped.is_set() or (stop is not None and stop.is_set()):
                 return
-            part(first, min(first + step, n), n, arrays)
+            part(first, last, n, arrays)
             if is_helper and _running.is_crowded(cores):
                 return
 
@@ -369,6 +371,20 @@ def _shared_out(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
     for other in others:
         if not other.cancelled():
             other.result()
+
+
+def _pieces(first: int, n: int, count: int, least: int) -> list[tuple[int, int]]:
+    """Return rows first to n - 1 in pieces for so many threads: large ones first, then smaller and smaller ones.
+
+    `least` rows are the fewest of a piece; one thread takes them all, but for `MOST_ROWS` at a time.
+    """
+    pieces = []
+    while first < n:
+        share = n - first if count == 1 else max(-(-(n - first) // (PIECES * count)), least)
+        last = min(first + min(share, MOST_ROWS), n)
+        pieces.append((first, last))
+        first = last
+    return pieces
 
 
 @lru_cache(maxsize=1)

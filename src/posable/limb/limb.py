@@ -307,7 +307,7 @@ class Limb:
         keep_rows(
             len(reports),
             (some(job.model), self.limit_rows, self.curves, self.bones),
-            (around.links, around.groups, np.array(some(around.rows)), around.margin),
+            (around.links, around.groups, some(around.rows), around.margin),
             (around.pairs, around.softness),
             NO_RANGE if learned is None else learned.packed,
             (some(goals), some(job.positions), some(job.orientations), some(job.swivels), some(job.wrists), old),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from ...classic import METHODS
 from ...compute.types import Floats
 from ...edit import AutoPose, MotionEditor
 from ...express import ERIK, Chain, MotionFilter
+from ...formats import read_robot
 from ...limb import LimbRange, Target
 from ...reach import Behaviour, Reacher
 from ...reconstruct import SequentialIK
 from ...robots import retarget
 from ...skeleton import Pose
+from .gpu import tiled
 from .judge import Judged, apart, arm_frames, chain_orientations, joints_of, rotated
 
 EXACT, MILLIMETRE = 1e-6, 1e-3  # [m]: what exact solvers promise and more; what is called reached of a whole body
@@ -46,6 +49,8 @@ class Contender:
         claimed: (N,) which of these answers the solver itself says it has reached; None where it says nothing.
         note: settings, for a table.
         is_peer: whether it is another library's.
+        gpu: given what places arrays on a GPU, returns a call that solves `gpu.ROWS` inputs there; None where no call
+            takes such arrays.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Contender:
     claimed: Callable[[Any], Any] | None = None
     note: str = ""
     is_peer: bool = False
+    gpu: Callable[[Callable[[Floats], Any]], Callable[[], object]] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,12 @@ def forward() -> Case:
     def judged(frames: Any) -> Judged:
         return Judged(apart(frames.positions, joints_of(skeleton, poses)).max(axis=-1), 1e-9)
 
-    ours = Contender("posable", lambda i: skeleton.forward(single[i]), lambda: skeleton.forward(poses), judged)
-    return Case("pose", rows, [ours])
+    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = Pose(place(tiled(poses.translation)), place(tiled(poses.rotations)))
+        return lambda: skeleton.forward(there)
+
+    calls = (lambda i: skeleton.forward(single[i]), lambda: skeleton.forward(poses))
+    return Case("pose", rows, [Contender("posable", *calls, judged, gpu=on_gpu)])
 
 
 def jacobian() -> Case:
@@ -179,8 +189,12 @@ def limb(swivel: float | None = None) -> Case:
         aside = 2.0 * np.sqrt(np.maximum(0.0, 1.0 - np.abs((rotation * orientation).sum(axis=-1))))
         return Judged(np.maximum(apart(reached, end), aside), EXACT, "m and rad")
 
+    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
+        p, q = place(tiled(end)), place(tiled(orientation))
+        return lambda: arm.solve(p, q, **given)
+
     calls = (lambda i: arm.solve(end[i], orientation[i], **given), lambda: arm.solve(end, orientation, **given))
-    return Case("target", rows, [Contender("posable", *calls, judged, ok)])
+    return Case("target", rows, [Contender("posable", *calls, judged, ok, gpu=on_gpu)])
 
 
 def hand(blocked: bool = False) -> Case:
@@ -227,9 +241,13 @@ def reach() -> Case:
         planted = apart(joints[:, feet], stand).max(axis=-1) <= MILLIMETRE
         return Judged(apart(joints[:, body.roles[HAND]], positions), EXACT, "m, feet within a millimetre", planted)
 
+    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = Target(place(tiled(positions)))
+        return lambda: reacher.solve(right=there)
+
     every = Target(positions)
     calls = (lambda i: reacher.solve(right=targets[i]), lambda: reacher.solve(right=every))
-    return Case("target", rows, [Contender("posable", *calls, judged, ok)])
+    return Case("target", rows, [Contender("posable", *calls, judged, ok, gpu=on_gpu)])
 
 
 def points_off(markers: Sequence[str], points: Floats, answer: Any, within: float = MILLIMETRE) -> Judged:
@@ -249,7 +267,15 @@ def six_points(prior: str | None = "default", track: bool = False) -> Case:
     fps = motion.fps
     many = (lambda: solver.track(points, fps=fps)) if track else (lambda: solver.solve(points))
     judged = partial(points_off, MARKERS, points)
-    return Case("frame", len(points), [Contender("posable", lambda i: solver.solve(points[i]), many, judged, ok)])
+
+    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = place(tiled(points))
+        return lambda: solver.solve(there)
+
+    one = Contender(
+        "posable", lambda i: solver.solve(points[i]), many, judged, ok, gpu=None if track else on_gpu
+    )  # of one track, a GPU has one row
+    return Case("frame", len(points), [one])
 
 
 def classic() -> Case:
@@ -301,8 +327,12 @@ def aim(method: str = "best") -> Case:
         inside = (np.abs(answer.angles) <= np.pi / 2 + 1e-9).all(axis=-1)
         return Judged(2.0 * np.arcsin(0.5 * apart(got, rotated(targets, pointing))), solver.tolerance, "rad", inside)
 
+    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
+        p, q = place(tiled(postures)), place(tiled(targets))
+        return lambda: solver.solve(p, q)
+
     calls = (lambda i: solver.solve(postures[i], targets[i]), lambda: solver.solve(postures, targets))
-    return Case("posture", rows, [Contender("posable", *calls, judged, ok)])
+    return Case("posture", rows, [Contender("posable", *calls, judged, ok, gpu=on_gpu)])
 
 
 def motion_filter() -> Case:
@@ -371,6 +401,36 @@ def other_body() -> Case:
     return Case("frame", len(motion), [ours])
 
 
+@cache
+def robot() -> Humanoid:
+    """Return a small robot: legs of six joints, arms of four, a waist and a head."""
+    with resources.as_file(resources.files("posable") / "assets" / "biped.xml") as path:
+        return Humanoid(read_robot(path))
+
+
+def on_robot() -> Case:
+    """A motion put on a robot, whose feet stay where they stand."""
+    motion, source, target = samples.walk(person()), person(), robot()
+
+    def judged(answer: Any) -> Judged:
+        joints = joints_of(target.skeleton, answer.motion.pose)
+        slides = np.zeros(len(motion))
+        for foot, first, last in answer.contacts:
+            stands = joints[first : last + 1, target.roles[foot]]
+            slides[first : last + 1] = np.maximum(slides[first : last + 1], apart(stands, stands.mean(axis=0)))
+        return Judged(slides, MILLIMETRE, "m from where a foot stands")
+
+    ours = Contender(
+        "posable",
+        lambda i: retarget(motion[i : i + 1], source, target),
+        lambda: retarget(motion, source, target),
+        judged,
+        ok,
+        "one call: a motion of one frame",
+    )
+    return Case("frame", len(motion), [ours])
+
+
 CASES: dict[str, tuple[str, Callable[[], Case]]] = {
     "forward": ("forward kinematics, 29 joints", forward),
     "jacobian": ("Jacobian of a hand", jacobian),
@@ -391,6 +451,7 @@ CASES: dict[str, tuple[str, Callable[[], Case]]] = {
     "filter": ("the motion filter", motion_filter),
     "drag": ("a frame edited by dragging", drag),
     "retarget": ("a motion on a smaller body", other_body),
+    "robot": ("a motion on a robot", on_robot),
 }
 """By name: a title, and the function that opens it."""
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from ...compute import thread_count, threads
 from ...compute.types import Floats
+from . import gpu
 from .cases import Case, Contender, opened
 
 SAMPLE = 2e-3  # [s]: calls are repeated until a sample takes so long, or the clock's grain would show
@@ -96,10 +97,12 @@ def measured(name: str, seconds: float, judge: bool) -> dict[str, Any]:
         row: dict[str, Any] = {"case": name, "solver": one.name, "is_peer": one.is_peer, "note": one.note}
         row |= {key: [timer.microseconds] for (solver, key), timer in timers.items() if solver == one.name}
         rows.append(row | (judged(case, one) if judge else {}))
-    alone = [timer for (_, key), timer in timers.items() if key != "cores"]
+    alone = [timer for (_, key), timer in timers.items() if key not in ("cores", "gpu")]
     busy = max(0.0, 1.0 - sum(one.processor for one in alone) / max(sum(one.wall for one in alone), 1e-9))
     facts = {"case": name, "unit": case.unit, "inputs": case.rows, "rows": rows}
-    return facts | {"yardstick": standard.microseconds, "busy": busy}
+    device = gpu.found()
+    named = {"gpu": "" if device is None else device.name}
+    return facts | {"yardstick": standard.microseconds, "busy": busy} | named
 
 
 def judged(case: Case, one: Contender) -> dict[str, Any]:
@@ -134,7 +137,18 @@ def _timers(case: Case, one: Contender) -> dict[str, Timer]:
         found["core"] = Timer(_on_one_core(many), case.rows, time.process_time)
         if thread_count() > 1 and not one.is_peer:
             found["cores"] = Timer(many, case.rows, time.perf_counter)
+    device = gpu.found()
+    if device is not None and one.gpu is not None:
+        found["gpu"] = Timer(_waited_for(one.gpu(device.place), device), gpu.ROWS, time.perf_counter)
     return found
+
+
+def _waited_for(call: Callable[[], object], device: gpu.Gpu) -> Callable[[], object]:
+    def done() -> None:
+        call()
+        device.wait()
+
+    return done
 
 
 def _on_one_core(call: Callable[[], object]) -> Callable[[], object]:

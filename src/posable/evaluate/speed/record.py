@@ -26,7 +26,7 @@ from ...compute import FormatError, atomic_write
 MARGIN = 0.1
 CALM = 0.05  # of the time the machine may be elsewhere
 LARGEST = 20_000_000  # bytes of a file that is read
-TIMES = {"one": "one call", "core": "a batch, one core", "cores": "a batch, all cores"}
+TIMES = {"one": "one call", "core": "a batch, one core", "cores": "a batch, all cores", "gpu": "a batch, GPU"}
 
 __all__ = ["Change", "Row", "Run", "Series", "changes", "read_run", "write_run"]
 
@@ -45,6 +45,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         one: of one call with one input, processor time.
         core: of a batch on one core, processor time.
         cores: of a batch on all cores, wall-clock time.
+        gpu: of a large batch on a GPU, wall-clock time.
         done: fraction of the answers that have done their job, by the judge.
         demand: of the judge.
         claimed: fraction that the solver says have; None where it says nothing.
@@ -62,6 +63,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     one: Times
     core: Times = []
     cores: Times = []
+    gpu: Times = []
     done: float | None = None
     demand: str = ""
     claimed: float | None = None
@@ -107,6 +109,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         rows: the solvers.
         floors: what nothing can be faster than: name, value and unit.
         growth: how times grow.
+        gpu: which GPU, and the library whose arrays lay there; empty where there was none.
     """
 
     format: int = 1
@@ -116,6 +119,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[Row]
     floors: list[tuple[str, float, str]] = []
     growth: list[Series] = []
+    gpu: str = ""
 
     @property
     def is_calm(self) -> bool:
@@ -156,7 +160,10 @@ def changes(now: Run, before: Run) -> list[Change]:
         for key, title in TIMES.items():
             if key == "cores" and not (now.is_calm and before.is_calm and now.threads == before.threads):
                 continue
-            old, new = other.multiples(key), row.multiples(key)
+            if key == "gpu" and now.gpu != before.gpu:
+                continue
+            # A GPU is as fast as ever while the machine around it is slow.
+            old, new = (one.gpu if key == "gpu" else one.multiples(key) for one in (other, row))
             if old and new and _is_apart(new, old):
                 now_takes, ratio = statistics.median(getattr(row, key)), statistics.median(new) / statistics.median(old)
                 names = {"case": row.case, "title": row.title, "solver": row.solver, "time": title}

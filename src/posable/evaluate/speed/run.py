@@ -61,6 +61,7 @@ def bench(
         rows=_rows(found),
         floors=[tuple(one) for one in grown["floors"]],
         growth=[Series(**one) for one in grown["growth"]],
+        gpu=next((one["gpu"] for one in found), ""),
     )
 
 

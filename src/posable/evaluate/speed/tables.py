@@ -63,6 +63,7 @@ def _solver_row(run: Run, row: Row) -> dict[str, str]:
         "batch of": f"{row.inputs:,} {row.unit}s" if row.core else "",
         "batch, one core (µs)": _short(row.middle("core")),
         **({cores: _short(row.middle("cores")), "times as fast": _ratio(row.scaling)} if run.is_calm else {}),
+        **({"GPU (µs)": _short(row.middle("gpu"))} if run.gpu else {}),
         "done": "" if row.done is None else f"{100 * row.done:.1f} %",
         "says so": "" if row.claimed is None else f"{100 * row.claimed:.1f} %",
         "wrongly": "" if row.wrongly is None else f"{100 * row.wrongly:.1f} %",
