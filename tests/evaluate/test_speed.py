@@ -208,3 +208,12 @@ def test_tables_have_a_column_for_a_gpu_where_there_was_one():
 
     assert "GPU (µs)" not in solver_rows(run)[0]
     assert solver_rows(on_gpu(run, 0.1))[0]["GPU (µs)"] == "0.1"
+
+
+@pytest.mark.parametrize("name", ["", "a GPU, a library"])
+def test_a_run_is_drawn_with_a_gpu_and_without(name, tmp_path):
+    from posable.evaluate.speed.plots import plot_times
+
+    run = a_run(np.random.default_rng(0))
+    plot_times(on_gpu(run, 0.1, name) if name else run, tmp_path / "times.png")
+    assert (tmp_path / "times.png").read_bytes()[:4] == b"\x89PNG"

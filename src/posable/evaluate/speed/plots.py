@@ -8,7 +8,7 @@ from typing import Any
 from ...compute import atomic_write, require
 from .record import TIMES, Row, Run
 
-COLOURS = {"one": "#4c72b0", "core": "#55a868", "cores": "#c44e52"}
+COLOURS = {"one": "#4c72b0", "core": "#55a868", "cores": "#c44e52", "gpu": "#a05195"}
 
 __all__ = ["plot_growth", "plot_times"]
 
@@ -25,7 +25,7 @@ def plot_times(run: Run, path: str | os.PathLike[str], note: str = "") -> None:
     sheet = _sheet(9.0, 0.9 + 0.26 * len(rows))
     axis = sheet.subplots()
     for key, title in TIMES.items():
-        if key == "cores" and not run.is_calm:
+        if (key == "cores" and not run.is_calm) or (key == "gpu" and not run.gpu):
             continue
         at = [(k, middle) for k, row in enumerate(rows) if (middle := row.middle(key)) is not None]
         axis.scatter([x for _, x in at], [k for k, _ in at], s=26, color=COLOURS[key], label=title, zorder=3)
