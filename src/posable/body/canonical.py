@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.gpu_arrays import contiguous, unwrapped
+from ..compute.gpu_arrays import contiguous, unwrapped, wrapped
 from ..compute.types import ArrayLike, Floats, Ints, floats
 from ..math import conjugate, multiply, slerp
 from .roles import EVERY_ROLE, ROLES, SPINE_ROLES, TRUNK, parent_role
@@ -107,8 +107,8 @@ class CanonicalPose:
             raise IndexError("a single posture cannot be indexed; batches can")
         spine = self.spine
         if spine is not None:
-            bends = np.broadcast_to(spine.bends, (*self.shape, *spine.bends.shape[-2:]))
-            spine = replace(spine, bends=bends[index])
+            bends = np.broadcast_to(wrapped(spine.bends), (*self.shape, *spine.bends.shape[-2:]))
+            spine = replace(spine, bends=unwrapped(bends)[index])
         return CanonicalPose(self.roles, self.rotations[index], self.hips[index], spine)
 
     def index(self, role: str) -> int:

@@ -380,8 +380,8 @@ def _pieces(first: int, n: int, count: int, least: int) -> list[tuple[int, int]]
     """
     pieces = []
     while first < n:
-        share = n - first if count == 1 else max(-(-(n - first) // (PIECES * count)), least)
-        last = min(first + min(share, MOST_ROWS), n)
+        rows = n - first if count == 1 else max(-(-(n - first) // (PIECES * count)), least)
+        last = min(first + min(rows, MOST_ROWS), n)
         pieces.append((first, last))
         first = last
     return pieces

@@ -284,7 +284,7 @@ class Reacher:
 
     def _may_reuse(self, n: int, call: _Call) -> bool:
         """Return whether the rows of a call may be those of an earlier one: making them takes as long as a reach."""
-        return n == 1 and self.scene is None and call.start.offsets is None
+        return n == 1 and self.scene is None and call.start.offsets is None and call.like is None
 
     def _step(self, call: _Call, found: _Found) -> tuple[Standing, Stances | None]:
         """Solve the rows of a call that are not reached from other stances, in `found`.

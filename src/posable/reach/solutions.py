@@ -165,6 +165,8 @@ class ReachSolution(PoseSolution):
     @property
     def balance(self) -> Balance:
         """The centre of mass of the returned pose, and how far inside the feet it is [m]."""
+        if isinstance(self._result, GpuRecords):
+            raise PosableError("balance needs a pose of the CPU")
         return self.body.balance(self.pose)
 
     @property

@@ -132,8 +132,8 @@ def forward() -> Case:
     def judged(frames: Any) -> Judged:
         return Judged(apart(frames.positions, joints_of(skeleton, poses)).max(axis=-1), 1e-9)
 
-    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
-        there = Pose(place(tiled(poses.translation)), place(tiled(poses.rotations)))
+    def on_gpu(to_gpu: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = Pose(to_gpu(tiled(poses.translation)), to_gpu(tiled(poses.rotations)))
         return lambda: skeleton.forward(there)
 
     calls = (lambda i: skeleton.forward(single[i]), lambda: skeleton.forward(poses))
@@ -189,8 +189,8 @@ def limb(swivel: float | None = None) -> Case:
         aside = 2.0 * np.sqrt(np.maximum(0.0, 1.0 - np.abs((rotation * orientation).sum(axis=-1))))
         return Judged(np.maximum(apart(reached, end), aside), EXACT, "m and rad")
 
-    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
-        p, q = place(tiled(end)), place(tiled(orientation))
+    def on_gpu(to_gpu: Callable[[Floats], Any]) -> Callable[[], object]:
+        p, q = to_gpu(tiled(end)), to_gpu(tiled(orientation))
         return lambda: arm.solve(p, q, **given)
 
     calls = (lambda i: arm.solve(end[i], orientation[i], **given), lambda: arm.solve(end, orientation, **given))
@@ -241,8 +241,8 @@ def reach() -> Case:
         planted = apart(joints[:, feet], stand).max(axis=-1) <= MILLIMETRE
         return Judged(apart(joints[:, body.roles[HAND]], positions), EXACT, "m, feet within a millimetre", planted)
 
-    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
-        there = Target(place(tiled(positions)))
+    def on_gpu(to_gpu: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = Target(to_gpu(tiled(positions)))
         return lambda: reacher.solve(right=there)
 
     every = Target(positions)
@@ -268,8 +268,8 @@ def six_points(prior: str | None = "default", track: bool = False) -> Case:
     many = (lambda: solver.track(points, fps=fps)) if track else (lambda: solver.solve(points))
     judged = partial(points_off, MARKERS, points)
 
-    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
-        there = place(tiled(points))
+    def on_gpu(to_gpu: Callable[[Floats], Any]) -> Callable[[], object]:
+        there = to_gpu(tiled(points))
         return lambda: solver.solve(there)
 
     one = Contender(
@@ -327,8 +327,8 @@ def aim(method: str = "best") -> Case:
         inside = (np.abs(answer.angles) <= np.pi / 2 + 1e-9).all(axis=-1)
         return Judged(2.0 * np.arcsin(0.5 * apart(got, rotated(targets, pointing))), solver.tolerance, "rad", inside)
 
-    def on_gpu(place: Callable[[Floats], Any]) -> Callable[[], object]:
-        p, q = place(tiled(postures)), place(tiled(targets))
+    def on_gpu(to_gpu: Callable[[Floats], Any]) -> Callable[[], object]:
+        p, q = to_gpu(tiled(postures)), to_gpu(tiled(targets))
         return lambda: solver.solve(p, q)
 
     calls = (lambda i: solver.solve(postures[i], targets[i]), lambda: solver.solve(postures, targets))

@@ -27,11 +27,11 @@ class Gpu:
 
     Attributes:
         name: of the GPU and the library, for a table.
-        place: copies an array of the CPU there.
+        to_gpu: copies an array of the CPU there.
     """
 
     name: str
-    place: Callable[[Floats], Any]
+    to_gpu: Callable[[Floats], Any]
 
     @staticmethod
     def wait() -> None:

@@ -139,7 +139,7 @@ def _timers(case: Case, one: Contender) -> dict[str, Timer]:
             found["cores"] = Timer(many, case.rows, time.perf_counter)
     device = gpu.found()
     if device is not None and one.gpu is not None:
-        found["gpu"] = Timer(_waited_for(one.gpu(device.place), device), gpu.ROWS, time.perf_counter)
+        found["gpu"] = Timer(_waited_for(one.gpu(device.to_gpu), device), gpu.ROWS, time.perf_counter)
     return found
 
 
