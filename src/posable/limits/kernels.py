@@ -22,7 +22,6 @@ from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..math.angles import wrap_angle_odd
 from ..math.quaternion import angle_between, slerp, unit_quat
-from ..math.vector import add, any_perpendicular, cross, scale, unit
 from .nearest import (
     FREE,
     HalfSwing,
@@ -30,14 +29,17 @@ from .nearest import (
     angle_apart,
     approximate_direction,
     direction_of,
+    from_plane,
     nearest_direction,
+    on_plane,
     swing_allowed,
     swing_to,
 )
 
 ON_BOUNDARY = 1e-12  # [rad]
 STRAIGHT_BACK = 1e-12  # a bone within twice this of straight back [rad] counts as being there, and has no twist
-HALVINGS = 12  # of a step that is too large
+HALVINGS = 16  # of a step that is too large
+PLACES = 12  # of a straight way, looked at
 ROUNDING = 2e-15  # more than rounding adds to the components of a unit quaternion
 
 LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left side
@@ -86,14 +88,15 @@ def step_within(row: Row, curves: Floats, start: Quat, goal: Quat, most: float) 
     """Return the rotation inside the limits that lies on the way between two others inside them, `most` [rad] from the
     start at most.
 
-    The straight way, where that is inside. Else the bone goes along the sphere, the twist along its interval: near
+    The straight way, where all of it is inside. Else the straight line in the plane in which the shape of swings is
+    convex (`nearest.on_plane`), the twist along its interval: it leads round every corner, so steps always arrive. Near
     straight back a small step of the bone is a large rotation, so how far is found by bisection.
     """
     angle = angle_between(start, goal)
     if angle <= most:
         return goal
     straight = unit_quat(slerp(start, goal, most / angle))
-    if allowed(row, curves, straight):
+    if allowed(row, curves, straight) and straight_inside(row, curves, start, goal):
         return straight
     swing, twist = _split(row, _local(row, start))
     to_swing, to_twist = _split(row, _local(row, goal))
@@ -102,21 +105,27 @@ def step_within(row: Row, curves: Floats, start: Quat, goal: Quat, most: float) 
         twist, to_twist = middle + wrap_angle_odd(twist - middle), middle + wrap_angle_odd(to_twist - middle)
     else:
         to_twist = twist + wrap_angle_odd(to_twist - twist)
-    bone, to_bone = direction_of(swing), direction_of(to_swing)
-    away = cross(bone, to_bone)
-    arc = angle_apart(bone, to_bone)
-    axis = unit(away) if arc < math.pi - 1e-6 else any_perpendicular(bone)
+    (x, y), (to_x, to_y) = on_plane(row, curves, swing), on_plane(row, curves, to_swing)
     low, high, found = 0.0, 1.0, start
     for _ in range(HALVINGS):
         s = 0.5 * (low + high)
-        there = add(scale(bone, math.cos(s * arc)), scale(cross(axis, bone), math.sin(s * arc)))
-        here = _allowed_swing(row, curves, swing_to(there), 0.0, False)
+        here = from_plane(row, curves, x + s * (to_x - x), y + s * (to_y - y))
         q = unit_quat(_global(row, _joined(row, here, twist + s * (to_twist - twist))))
         if angle_between(start, q) <= most:
             low, found = s, q
         else:
             high = s
-    return clamp(row, curves, found)
+    inside = clamp(row, curves, found)
+    return inside if angle_between(start, inside) <= most else found  # straight back limits are of no use
+
+
+@kernel
+def straight_inside(row: Row, curves: Floats, start: Quat, goal: Quat) -> bool:
+    """Return whether the smallest rotation between two others inside the limits stays inside, at `PLACES` on it."""
+    for k in range(1, PLACES + 1):
+        if not allowed(row, curves, unit_quat(slerp(start, goal, k / (PLACES + 1.0)))):
+            return False
+    return True
 
 
 @kernel

@@ -91,6 +91,41 @@ def swing_allowed(row: Row, curves: Floats, swing: HalfSwing) -> bool:
 
 
 @kernel
+def on_plane(row: Row, curves: Floats, swing: HalfSwing) -> tuple[float, float]:
+    """Return a swing as a point of a plane in which the row's shape is convex, so that straight lines stay inside it.
+
+    Rotation vectors for ellipses, both angles for hinges; for cones the fraction of the largest angle in a direction,
+    in that direction: a disc of radius 1.
+    """
+    kind = row["kind"]
+    if kind == FREE or kind == ELLIPSE:
+        return rotation_vector(swing)
+    if kind == CONE:
+        n, p, q = swing  # not the bone: straight back, too, a swing has a direction
+        theta = math.atan2(q, -p)
+        psi, _, _ = cone_limit(row, curves, theta)
+        fraction = 2.0 * math.atan2(math.hypot(p, q), n) / max(psi, CORNER)
+        return (fraction * math.sin(theta), fraction * math.cos(theta))
+    x, y, z = direction_of(swing)
+    return (wrap_angle_odd(math.atan2(-y, z) - row["c1"]), math.atan2(x, math.sqrt(y * y + z * z)))
+
+
+@kernel
+def from_plane(row: Row, curves: Floats, u: float, v: float) -> HalfSwing:
+    """Return the inverse of `on_plane`."""
+    kind = row["kind"]
+    if kind == FREE or kind == ELLIPSE:
+        return swing_of_vector(u, v)
+    if kind == CONE:
+        theta = math.atan2(u, v)
+        psi, _, _ = cone_limit(row, curves, theta)
+        half = 0.5 * math.hypot(u, v) * max(psi, CORNER)
+        return (math.cos(half), -math.sin(half) * math.cos(theta), math.sin(half) * math.sin(theta))
+    bent = u + row["c1"]
+    return swing_to((math.sin(v), -math.cos(v) * math.sin(bent), math.cos(v) * math.cos(bent)))
+
+
+@kernel
 def nearest_direction(row: Row, curves: Floats, bone: Vec3) -> Vec3:
     """Return the direction on the boundary of the row's shape nearest to an outside direction, along the sphere."""
     if row["kind"] == HINGE:
