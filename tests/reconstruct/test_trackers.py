@@ -10,6 +10,7 @@ from posable.evaluate.reconstruct import motion_of
 from posable.reconstruct import SequentialIK
 from tests.reconstruct.test_inputs import orientations_of, points_of
 from tests.reconstruct.test_prior import OTHERS, PAPER
+from tools.measure_jumps import WAYS, lost_in, moves
 
 HEAD_AND_HANDS = ("head", "left_hand", "right_hand")
 WITH_HIPS = ("hips", *HEAD_AND_HANDS)
@@ -140,12 +141,47 @@ def test_points_that_come_and_go_in_every_subset_cause_no_jump(clip, oriented, c
         seen = changes[~(lost[changes, :2].all(axis=-1) | lost[changes + 1, :2].all(axis=-1))]  # hips or head is known
         assert len(changes) >= 30 and len(seen) > 10
         # A frame is 1/60 s, and the captured joints themselves move by up to 0.08 m.
-        assert moved[changes].max() < 0.16, order
+        assert moved[changes].max() < 0.13, order
         assert moved.max() < 0.2, order
         rest = np.setdiff1d(np.arange(len(moved)), changes)
         largest = moved.max(axis=-1)
         # A change is eased in: in its own frame the body moves hardly more than in others, where it catches up.
         assert np.median(largest[seen]) < 1.3 * np.median(largest[rest])
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_however_points_come_and_go_nothing_jumps(way, oriented, cmu):
+    """For a frame, 0.2 s or 5 s, in flickers, trunks at once: also in acrobatics, at 60 frames a second."""
+    for clip in ("02_06", "05_02", "13_29", "17_10", "49_06", "90_05"):
+        moved, _ = moves(clip, *lost_in(way, 0, 1300), oriented, str(cmu), "default")
+        assert moved.max() < 0.25, clip  # of bodies whose own joints move by up to 0.22
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+def test_no_elbow_or_knee_pops_where_nothing_is_lost(oriented, cmu):
+    for clip in ("17_10", "135_04", "13_01"):
+        moved, _ = moves(clip, *lost_in("none", 0, 1300), oriented, str(cmu), "default")
+        assert moved.max() < 0.1, clip
+
+
+@pytest.mark.parametrize("oriented", [False, True])
+def test_a_point_that_returns_does_not_start_at_once(oriented):
+    """A hand that is seen again while it moves evenly: where the body has it moves as it did, at first."""
+    body, fps = ps.figure(), 60.0
+    pose = body.neutral_pose
+    points = np.repeat(body.markers(pose)[None], 160, axis=0)
+    points[:, 3, 1] += 0.25
+    points[:, 3, 2] += 0.05 + 0.6 * np.clip((np.arange(160) - 60) / fps, 0.0, 0.5)
+    turns = {r: np.repeat(q[None], 160, axis=0) for r, q in orientations_of(body, pose).items()}
+    given = points.copy()
+    given[30:70, 3] = np.nan
+    answer = SequentialIK(body).track(given, fps=fps, orientations=turns if oriented else None)
+    hand = body.markers(answer.motion.pose)[:, 3]
+    step = np.linalg.norm(np.diff(hand, axis=0), axis=-1)
+    assert step[69] < 0.3 * 0.6 / fps
+    assert np.linalg.norm(hand[100:] - points[100:, 3], axis=-1).max() < 1e-3
+    assert np.linalg.norm(np.diff(hand[68:89], 2, axis=0), axis=-1).max() < 0.004
 
 
 @pytest.mark.parametrize("oriented", [False, True])

@@ -39,7 +39,7 @@ from .nearest import (
 ON_BOUNDARY = 1e-12  # [rad]
 STRAIGHT_BACK = 1e-12  # a bone within twice this of straight back [rad] counts as being there, and has no twist
 HALVINGS = 16  # of a step that is too large
-PLACES = 12  # of a straight way, looked at
+SAMPLES = 12  # of a straight way, looked at
 ROUNDING = 2e-15  # more than rounding adds to the components of a unit quaternion
 
 LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left side
@@ -121,11 +121,11 @@ def step_within(row: Row, curves: Floats, start: Quat, goal: Quat, most: float) 
 
 @kernel
 def straight_inside(row: Row, curves: Floats, start: Quat, goal: Quat) -> bool:
-    """Return whether the smallest rotation between two others inside the limits stays inside, at `PLACES` on it."""
-    for k in range(1, PLACES + 1):
-        if not allowed(row, curves, unit_quat(slerp(start, goal, k / (PLACES + 1.0)))):
-            return False
-    return True
+    """Return whether the smallest rotation between two others inside the limits stays inside, at `SAMPLES` on it."""
+    inside = True
+    for k in range(1, SAMPLES + 1):
+        inside = inside and allowed(row, curves, unit_quat(slerp(start, goal, k / (SAMPLES + 1.0))))
+    return inside
 
 
 @kernel

@@ -98,7 +98,7 @@ def on_plane(row: Row, curves: Floats, swing: HalfSwing) -> tuple[float, float]:
     in that direction: a disc of radius 1.
     """
     kind = row["kind"]
-    if kind == FREE or kind == ELLIPSE:
+    if kind in (FREE, ELLIPSE):
         return rotation_vector(swing)
     if kind == CONE:
         n, p, q = swing  # not the bone: straight back, too, a swing has a direction
@@ -114,7 +114,7 @@ def on_plane(row: Row, curves: Floats, swing: HalfSwing) -> tuple[float, float]:
 def from_plane(row: Row, curves: Floats, u: float, v: float) -> HalfSwing:
     """Return the inverse of `on_plane`."""
     kind = row["kind"]
-    if kind == FREE or kind == ELLIPSE:
+    if kind in (FREE, ELLIPSE):
         return swing_of_vector(u, v)
     if kind == CONE:
         theta = math.atan2(u, v)

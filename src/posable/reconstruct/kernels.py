@@ -36,7 +36,7 @@ from .packed import (
 from .prior_kernels import Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
-from .track_state import heading_before, requested_orientation, store_frame, take_inputs
+from .track_state import calm_hips, heading_before, requested_orientation, store_frame, take_inputs
 from .untracked import estimate_ends, estimate_feet, hang_hand
 
 MET = 1e-6  # [m]: a point nearer than this is met
@@ -63,6 +63,8 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
             refuse(i, figure, before, rows)
             return
         position, x = estimate_trunk(i, t, figure, memory, dt, before, rows)
+    if memory.shape[0] > 0 and dt > 0.0:
+        position = calm_hips(i, t, memory, dt, rows, position)
     for k in range(3):
         rows.heading[i, k] = x[k]
     for k in range(figure.sources.shape[0]):

@@ -37,14 +37,17 @@ from .packed import (
     given,
     given_orientation,
     knows,
+    put_quat,
     put_vec,
+    quat_of,
     set_vec,
     vec_of,
 )
-from .track_state import STRAIGHT, calm_pole, hurry, requested_orientation, settled
+from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 LATE_RATE = 2.0 * math.pi  # [rad/s] of joints that catch up, beyond the angle by which their end moves on
+POPPED = 2.0  # times as far as its hand or foot moves, and by a quick swivel: an elbow or knee that moves further pops
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
@@ -90,30 +93,44 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
     slot, model, stored = LEFT_HAND + limb, figure.limbs[limb], memory[t]["limb_rotations"]
     free = guesses(i, limb, rows) and not (given(i, rows, slot) or given_orientation(i, rows, slot))
     free = free and not given(i, rows, LEFT_ELBOW + limb)
-    most, behind = figure.settings[0]["swivel_rate"] * dt, memory[t]["behind"]
+    behind, goals = memory[t]["behind"], memory[t]["goals"]
     waited = behind[limb]
     late = waited > 0.0 or not settled(t, figure, memory)
     behind[limb] = 0.0
-    if late:
-        goals = memory[t]["goals"]
-        moved = sub(
-            sub(vec_at(rows.goals, i, slot), vec_of(goals, slot)), sub(vec_at(rows.goals, i, HIPS), vec_of(goals, HIPS))
+    hips = vec_at(rows.positions, i, figure.tracked[1, HIPS])
+    moved = norm(
+        sub(
+            sub(vec_at(rows.goals, i, slot), vec_at(rows.goals, i, HIPS)), sub(vec_of(goals, slot), vec_of(goals, HIPS))
         )
-        swung = norm(moved) / (model["upper"] + model["lower"])
-        if math.isfinite(swung):
-            rate = LATE_RATE * hurry(waited)
-            most = min(max(most, rate * dt), rate * dt + swung)
+    )
+    moved = moved if math.isfinite(moved) else 0.0
+    swung = moved / (model["upper"] + model["lower"])
+    carrier, carried = quat_at(rows.world, i, figure.joints[model["base"]]["parent"]), 0.0
+    if math.isfinite(memory[t]["carriers"][limb, 0]):
+        carried = angle_between(quat_of(memory[t]["carriers"], limb), carrier)
+    put_quat(memory[t]["carriers"], limb, carrier)
+    most, rate = figure.settings[0]["swivel_rate"] * dt, LATE_RATE * dt
+    mid = sub(position_of(i, figure, rows, model["base"], model["mid"]), hips)
+    away = norm(sub(mid, vec_of(memory[t]["mids"], limb)))
+    if late or (not free and away > (most + carried) * model["upper"] + POPPED * moved):
+        late, most = True, min(max(most, rate), rate + swung)
+    elif not free:
+        most = math.inf
+    missed = False
     for k in range(3):
-        joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
+        joint = joint_of(figure, limb, k)
         now = quat_at(rows.rotations, i, joint)
         before = quat_at(stored, limb, k)
-        if (free or late) and math.isfinite(before[0]) and angle_between(before, now) > most:
+        rotated = most + carried if k == 0 else most  # the base goes against what carries it
+        if math.isfinite(before[0]) and angle_between(before, now) > rotated:
             behind[limb] = waited + dt if late else 0.0
-            now = step_inside(i, limb, k, figure, rows, before, now, most)
+            missed = True
+            now = step_inside(i, limb, k, figure, rows, before, now, rotated)
             set_quat(rows.rotations, i, joint, now)
         set_quat(stored, limb, k, now)
     guessed = guesses(i, limb, rows) and not given(i, rows, slot)
-    if guessed or behind[limb] > 0.0:
+    put_vec(memory[t]["mids"], limb, mid)
+    if guessed or missed:
         end = model["end"]
         for joint in range(model["base"], end + 1):
             above = end
@@ -123,8 +140,17 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
                 parent = figure.joints[joint]["parent"]
                 world = mul(quat_at(rows.world, i, parent), quat_at(rows.rotations, i, joint))
                 set_quat(rows.world, i, joint, world)
+        mid = sub(position_of(i, figure, rows, model["base"], model["mid"]), hips)
+        put_vec(memory[t]["mids"], limb, mid)
         if guessed:
             set_vec(rows.goals, i, slot, position_of(i, figure, rows, model["base"], end))
+
+
+@kernel
+def joint_of(figure: Figure, limb: int, k: int) -> int:
+    """Return the base, mid or end joint (k = 0, 1, 2) of a limb."""
+    model = figure.limbs[limb]
+    return int(model["base"] if k == 0 else model["mid"] if k == 1 else model["end"])
 
 
 @kernel
@@ -135,7 +161,7 @@ def step_inside(i: int, limb: int, k: int, figure: Figure, rows: Rows, before: Q
     model = figure.limbs[limb]
     if not model["limited"]:
         return unit_quat(slerp(before, now, most / angle_between(before, now)))
-    joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
+    joint = joint_of(figure, limb, k)
     posed, parent = quat_at(rows.world, i, joint), quat_at(rows.world, i, figure.joints[joint]["parent"])
     below = mul(conj(canonical_bone(i, limb, k - 1, figure, rows)), parent)
     above = mul(conj(posed), canonical_bone(i, limb, k, figure, rows))  # the rest of a bone in segments, too

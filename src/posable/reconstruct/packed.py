@@ -65,12 +65,19 @@ TRACK = np.dtype(
     [
         *(("heading", "f8", 3), ("shown_heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
         *(("feet", "f8", (2, 3)), ("step_starts", "f8", (2, 3)), ("step_fractions", "f8", 2)),
-        *(("goals", "f8", (SLOTS, 3)), ("velocities", "f8", (SLOTS, 3)), ("gaps", "f8", (SLOTS, 3))),
-        *(("seen", "f8", SLOTS), ("orientations", "f8", (SLOTS, 4)), ("orientation_gaps", "f8", (SLOTS, 4))),
+        *(
+            ("goals", "f8", (SLOTS, 3)),
+            ("velocities", "f8", (SLOTS, 3)),
+            ("bridged", "f8", (SLOTS, 3)),
+            ("returning", "f8", (SLOTS, 3)),
+        ),
+        *(("seen", "f8", SLOTS), ("orientations", "f8", (SLOTS, 4)), ("bridged_orientations", "f8", (SLOTS, 4))),
+        ("orientation_gaps", "f8", (SLOTS, 4)),
         *(("orientations_seen", "f8", SLOTS), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
         *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
         ("sample_orientations", "f8", (PAST_SAMPLES, SLOTS, 4)),
         *(("limb_rotations", "f8", (4, 3, 4)), ("clavicles", "f8", (2, 4)), ("behind", "f8", 6)),
+        *(("carriers", "f8", (4, 4)), ("mids", "f8", (4, 3)), ("hips", "f8", 3)),
         *(("known", "i8"), ("since_change", "f8"), ("late", "i8"), ("bends", "f8", (MAX_JOINTS, 4))),
         *(("said", "f8", SAID), ("said_gaps", "f8", SAID)),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
@@ -84,13 +91,17 @@ TRACK = np.dtype(
 - `poles`: directions of elbows and knees in their limb's frame; zero: unknown;
 - `feet`, `step_starts` [m], `step_fractions`: of untracked feet: positions (NaN: none yet), where their steps began,
   and the fraction of each that is done (1: all of it);
-- `goals` [m]: the last targets (NaN: none); `velocities` [m/s], relative to the body as a whole; `gaps` [m] by which a
-  point was off when it returned; `seen` [s]: time since it returned, below 0 while it is lost;
-- `orientations`, `orientation_gaps`, `orientations_seen`: the same for orientations;
+- `goals` [m]: the last targets (NaN: none); `velocities` [m/s], relative to the body as a whole; `bridged` [m]: where a
+  point that returned would be, had it not, `returning` where it was; `seen` [s]: time since it returned, below 0
+  while it is lost;
+- `orientations`, `bridged_orientations`, `orientations_seen`: the same for orientations; `orientation_gaps`: those
+  against the given ones, on one side of the sphere as they change;
 - `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m], `sample_orientations`: a ring of targets
   for a prior;
 - `limb_rotations`: local ones of the joints of arms and legs, `clavicles`: against what carries them (NaN: none yet);
   `behind` [s]: for how long they have had to catch up, limbs before clavicles (0: they have not);
+- `carriers`: orientations in the world of what arms and legs begin on; `mids` [m]: where elbows and knees were from the
+  hips, and `hips` where those were (NaN: not yet);
 - `known`: `Rows.known` (-1: no frame yet); `since_change` [s]: time since it changed; `late`: 1 while the trunk catches
   up with that; `bends`: orientations of the spine's joints against those below them (NaN: none yet), of the paper's
   spine against the pelvis;
@@ -105,10 +116,10 @@ def new_state(tracks: int, like: Any = None) -> Records:
         return repeated(new_state(1), tracks, like)  # type: ignore[return-value]
     out = np.zeros(tracks, TRACK)
     unknown = ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations", "clavicles")
-    for name in (*unknown, "bends", "said"):
+    for name in (*unknown, "carriers", "mids", "hips", "bends", "said"):
         out[name] = np.nan
     out["seen"] = out["orientations_seen"] = np.inf
-    out["orientation_gaps"][..., 0] = 1.0
+    out["bridged_orientations"][..., 0] = out["orientation_gaps"][..., 0] = 1.0
     out["known"], out["since_change"] = -1, np.inf
     return out
 

@@ -16,7 +16,7 @@ from .packed import HEAD, HIPS, SAID, SLOTS, Figure, Rows, given, set_vec, vec_o
 from .prior_kernels import PREDICTED, Prediction
 from .prior_layout import AXES, BENDS, ERRORS, MIDS, TO_HEAD
 from .prior_spine import said_in_world
-from .track_state import CALM, LATE_NOW, RETURN, catches_up, hurry, left_of, trunk_is_hidden
+from .track_state import CALM, LATE_NOW, RETURN, catches_up, left_of, trunk_is_hidden
 
 IN_REACH = 1.0 - 3e-5  # of a leg or a chord: bending the spine to the head rotates the pelvis a little more
 LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer to the hips
@@ -169,7 +169,7 @@ def angle_of(a: Vec3, b: Vec3) -> float:
 def trunk_rate(t: int, figure: Figure, memory: Records) -> float:
     """Return how fast pelvis and head may be rotated by what is estimated [rad/s]."""
     rate = float(figure.settings[0]["pelvis_rate"])
-    return min(CALM * hurry(memory[t]["since_change"]), rate) if catches_up(t, memory) else rate
+    return min(CALM, rate) if catches_up(t, memory) else rate
 
 
 @kernel

@@ -54,7 +54,7 @@ from .packed import (
     vec_from,
     vec_of,
 )
-from .track_state import CALM, LATE_NOW, catches_up, hurry
+from .track_state import CALM, LATE_NOW, catches_up
 
 NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this has no direction
 MAX_CLAVICLE = 0.5  # [rad]
@@ -72,6 +72,8 @@ TWISTED = (0.0, 0.043, 0.095, 0.119, 0.401, 0.771, 1.0)
 """The fraction of the head's twist against the pelvis that the spine has at a place between hips (0), the joint that
 carries the arms (1) and head (2): 179,340 poses of 78 subjects of CMU, `python -m tools.fit_twist`."""
 TWISTS = 3  # times that what the head's limits leave is divided
+BENT_ON = 1.5
+POPPED = 3.0  # of the rate of a pelvis: pelvis and spine rotate no faster from frame to frame, all together
 LOST = 0.02  # of the length: a search of the paper's that ends further off has not found it
 
 
@@ -247,7 +249,7 @@ def calm_clavicle(t: int, side: int, figure: Figure, memory: Records, dt: float,
     """Return a clavicle that rotates by `CALM` at most while the trunk, or its arm, catches up."""
     before = quat_of(memory[t]["clavicles"], side)
     now, waited = mul(conj(carrier), rotated), memory[t]["behind"][4 + side]
-    most, late = min(CALM, figure.settings[0]["pelvis_rate"]) * hurry(waited) * dt, 0.0
+    most, late = min(CALM, figure.settings[0]["pelvis_rate"]) * dt, 0.0
     if math.isfinite(before[0]) and (catches_up(t, memory) or waited > 0.0):
         angle = angle_between(before, now)
         if angle > most:
@@ -261,36 +263,64 @@ def calm_clavicle(t: int, side: int, figure: Figure, memory: Records, dt: float,
 @kernel
 def calm_spine(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float, position: Vec3) -> Vec3:
     """While the trunk catches up with a change of what is known, let pelvis and spine together rotate by `CALM` at
-    most, and then as little as it takes to the head; return the hips' position.
+    most, and then as little as it takes to the head, `BENT_ON` times as much at most in all; else by `POPPED` times as
+    much as a pelvis may. Return the hips' position.
     """
     state, out, count = memory[t], rows.trunk, min(figure.spine.shape[0], MAX_JOINTS)
-    bends, total = state["bends"], 0.0
-    most = min(CALM, figure.settings[0]["pelvis_rate"]) * hurry(state["since_change"]) * dt
-    free, pelvis = not knows(i, rows, HIPS), quat_of(state["orientations"], HIPS)
-    if catches_up(t, memory) and math.isfinite(bends[count - 1, 0]):
-        total = angle_between(pelvis, quat_at(out, i, 0)) if free else 0.0
-        for k in range(1, count):
-            total += angle_between(quat_of(bends, k), mul(conj(quat_at(out, i, k - 1)), quat_at(out, i, k)))
-    if total > most:
-        state["late"] = LATE_NOW
-        last, below = figure.spine.shape[0] - 1, quat_at(out, i, 0)
-        if free:
-            set_quat(out, i, 0, slerp(pelvis, below, most / total))
-        for k in range(1, last + 1):
-            bend, below = mul(conj(below), quat_at(out, i, k)), quat_at(out, i, k)
-            if k < count:
-                bend = slerp(quat_of(bends, k), bend, most / total)
-            set_quat(out, i, k, unit_quat(mul(quat_at(out, i, k - 1), bend)))
-        clamp_spine(i, figure, rows)
+    bends, rate = state["bends"], figure.settings[0]["pelvis_rate"]
+    catching_up = catches_up(t, memory)
+    most = min(CALM, rate) * dt if catching_up else POPPED * rate * dt
+    free = not knows(i, rows, HIPS)
+    if math.isfinite(bends[count - 1, 0]) and trunk_rotated(i, t, free, figure, rows, memory) > most:
+        if catching_up:
+            state["late"] = LATE_NOW
+        last = figure.spine.shape[0] - 1
+        limit_trunk(i, t, free, figure, rows, memory, most)
         bend_to(i, figure, rows, position, 0, last, free, vec_at(rows.goals, i, HEAD))
         if knows(i, rows, HEAD):
             rotate_head(i, figure, rows, quat_at(rows.target_orientations, i, HEAD))
+        limit_trunk(i, t, free, figure, rows, memory, BENT_ON * most)
+        place_spine(i, figure, rows, position)
         miss = sub(vec_at(rows.goals, i, HEAD), vec_at(rows.spine, i, last))
         position = add(position, scale(miss, hips_fraction(i, rows)))
     for k in range(1, count):
         put_quat(bends, k, mul(conj(quat_at(out, i, k - 1)), quat_at(out, i, k)))
     state["late"] = int(state["late"] == LATE_NOW)
     return position
+
+
+@kernel
+def trunk_rotated(i: int, t: int, free: bool, figure: Figure, rows: Rows, memory: Records) -> float:
+    """Return by how much the pelvis, if it is `free`, and the spine's joints have rotated since the last frame [rad],
+    all together.
+    """
+    state, out, total = memory[t], rows.trunk, 0.0
+    if free:
+        total = angle_between(quat_of(state["orientations"], HIPS), quat_at(out, i, 0))
+    for k in range(1, min(figure.spine.shape[0], MAX_JOINTS)):
+        bend = mul(conj(quat_at(out, i, k - 1)), quat_at(out, i, k))
+        total += angle_between(quat_of(state["bends"], k), bend)
+    return total
+
+
+@kernel
+def limit_trunk(i: int, t: int, free: bool, figure: Figure, rows: Rows, memory: Records, most: float) -> None:
+    """Let the pelvis, if it is `free`, and the spine's joints rotate by `most` [rad] all together since the last frame,
+    inside the limits.
+    """
+    state, out = memory[t], rows.trunk
+    fraction = most / max(trunk_rotated(i, t, free, figure, rows, memory), 1e-9)
+    if fraction >= 1.0:
+        return
+    below = quat_at(out, i, 0)
+    if free:
+        set_quat(out, i, 0, slerp(quat_of(state["orientations"], HIPS), below, fraction))
+    for k in range(1, figure.spine.shape[0]):
+        bend, below = mul(conj(below), quat_at(out, i, k)), quat_at(out, i, k)
+        if k < MAX_JOINTS:
+            bend = slerp(quat_of(state["bends"], k), bend, fraction)
+        set_quat(out, i, k, unit_quat(mul(quat_at(out, i, k - 1), bend)))
+    clamp_spine(i, figure, rows)
 
 
 @kernel

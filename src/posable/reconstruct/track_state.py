@@ -4,7 +4,7 @@ A lost point continues with its velocity dying away (`FADE`), carried along with
 are, and rotated as the pelvis is where its orientation is known, else about the vertical at the body's recent rate.
 When the point returns, the remaining gap is eased away within `RETURN`, a large one at `PACE`, from rest to rest.
 Orientations likewise, without a velocity. A point that was not seen yet is estimated as an untracked one (`untracked`).
-While what is known has changed of late, pelvis, spine and clavicles rotate no faster than `CALM`, at first (`hurry`).
+While what is known has changed of late, pelvis, spine and clavicles rotate no faster than `CALM`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import math
 from ..compute import kernel
 from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Records, Vec3
-from ..math.quaternion import angle_between, axis_angle, conj, mul, rotate, slerp, unit_quat
-from ..math.vector import add, cross, dot, norm, reject, scale, sub
+from ..math.quaternion import axis_angle, conj, exp, mul, rotate, unit_quat
+from ..math.vector import add, cross, dot, lerp, norm, reject, scale, sub
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .packed import (
     CHEST,
@@ -38,14 +38,10 @@ from .packed import (
 )
 
 FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
+KEEP = 0.05  # [s] in which where it was bridged to takes on its velocity once it has returned
 RETURN = 0.3  # [s] until a point that returns is met again, or as long as its way takes at
 PACE, ROTATION_PACE = 3.0, 1.5 * math.pi  # [m/s], [rad/s] on average
 CALM = math.pi  # [rad/s]: of pelvis and spine, while they catch up with a change of what is known
-# Rates of what catches up grow in the end: a way inside limits may go round corners that steps do not find, and points
-# that are given are not to be missed for good.
-PATIENCE = 0.75  # [s] after which they grow
-HASTE = 0.1  # [s] in which they double then
-LONG = 2.0  # [s] after which they grow no more
 LATE_NOW = 2  # of a trunk that is late: found in this frame
 UNSEEN = -2.0  # in place of the time since an orientation was seen: it never was, and the body's own is stored
 STRAIGHT = 1e-3  # sine of the angle below which a limb is too straight to show where its elbow or knee is
@@ -98,12 +94,6 @@ def catches_up(t: int, memory: Records) -> bool:
 
 
 @kernel
-def hurry(waited: float) -> float:
-    """Return by how much faster goes what has had to catch up for so long [s]."""
-    return float(2.0 ** (max(0.0, min(waited, LONG) - PATIENCE) / HASTE))
-
-
-@kernel
 def requested_orientation(i: int, k: int, rows: Rows) -> Quat:
     """Return the orientation of marker k that row i was given, as a unit quaternion; NaN where it is none."""
     q = quat_at(rows.marker_orientations, i, k)
@@ -146,36 +136,57 @@ def heading_before(t: int, memory: Records) -> Vec3:
 
 @kernel
 def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> None:
-    """Fill in lost points of row i, and ease in those that return; what is lost goes along with what returns."""
+    """Fill in lost points of row i, and ease in those that return; what is lost goes along with what returns.
+
+    Where a point was bridged to goes on moving as long as the point is eased in, so that no speed changes at once.
+    """
     state = memory[t]
-    seen, gaps, velocities = state["seen"], state["gaps"], state["velocities"]
+    seen, bridged, velocities = state["seen"], state["bridged"], state["velocities"]
     centre, now, rotation = carried(i, t, RETURN, rows, memory, dt)
     for k in range(SLOTS):
         before, here = vec_of(state["goals"], k), vec_at(rows.goals, i, k)
         if figure.tracked[0, k] < 0 or not math.isfinite(before[0] + here[0]):
             continue
-        moved = add(now, rotate(rotation, sub(before, centre)))
-        if seen[k] < 0.0:
-            seen[k] = 0.0
-            put_vec(gaps, k, sub(moved, here))
-        seen[k] += dt * min(1.0, RETURN * PACE / max(norm(vec_of(gaps, k)), 1e-9))
-        if seen[k] < RETURN:
-            set_vec(rows.goals, i, k, add(here, scale(vec_of(gaps, k), left_of(seen[k] / RETURN))))
-        else:
+        if seen[k] >= RETURN:
+            moved = add(now, rotate(rotation, sub(before, centre)))
             fresh = scale(sub(here, moved), 0.5 / dt)
             put_vec(velocities, k, add(scale(vec_of(velocities, k), 0.5), fresh))
+            continue
+        if seen[k] < 0.0:
+            seen[k] = 0.0
+            put_vec(bridged, k, before)
+        else:  # it takes on the velocity of the point
+            old = add(now, rotate(rotation, sub(vec_of(state["returning"], k), centre)))
+            velocity = lerp(scale(sub(here, old), 1.0 / dt), vec_of(velocities, k), math.exp(-dt / KEEP))
+            put_vec(velocities, k, velocity)
+        put_vec(state["returning"], k, here)
+        there = gone_on(t, k, vec_of(bridged, k), centre, now, rotation, memory, dt)
+        put_vec(bridged, k, there)
+        seen[k] += dt * min(1.0, RETURN * PACE / max(norm(sub(there, here)), 1e-9))
+        if seen[k] < RETURN:
+            set_vec(rows.goals, i, k, lerp(here, there, left_of(seen[k] / RETURN)))
     centre, now, rotation = carried(i, t, 0.0, rows, memory, dt)
     for k in range(SLOTS):
         before = vec_of(state["goals"], k)
         if figure.tracked[0, k] < 0 or not math.isfinite(before[0]) or math.isfinite(rows.goals[i, k, 0]):
             continue
-        velocity = scale(rotate(rotation, vec_of(velocities, k)), math.exp(-dt / FADE))
-        put_vec(velocities, k, velocity)
-        goal = add(add(now, rotate(rotation, sub(before, centre))), scale(velocity, dt))
+        put_vec(velocities, k, scale(vec_of(velocities, k), math.exp(-dt / FADE)))
+        goal = gone_on(t, k, before, centre, now, rotation, memory, dt)
         if vec_in_extent(goal):  # else it is unknown, as one that was never seen
             set_vec(rows.goals, i, k, goal)
     for k in range(orientation_count(rows)):
         bridge_orientation(i, t, k, rotation, rows, memory, dt)
+
+
+@kernel
+def gone_on(t: int, k: int, before: Vec3, centre: Vec3, now: Vec3, rotation: Quat, memory: Records, dt: float) -> Vec3:
+    """Return where point k of track t goes from `before` while it is not seen: along with the body, whose middle moves
+    from `centre` to `now` and which rotates, and on with its own velocity.
+    """
+    velocities = memory[t]["velocities"]
+    velocity = rotate(rotation, vec_of(velocities, k))
+    put_vec(velocities, k, velocity)
+    return add(add(now, rotate(rotation, sub(before, centre))), scale(velocity, dt))
 
 
 @kernel
@@ -185,22 +196,38 @@ def bridge_orientation(i: int, t: int, k: int, rotation: Quat, rows: Rows, memor
     seen, before = state["orientations_seen"], quat_of(state["orientations"], k)
     if not math.isfinite(before[0]):
         return
-    moved = mul(rotation, before)
     if not math.isfinite(rows.target_orientations[i, k, 0]):
         if seen[k] == UNSEEN:
             return
-        set_quat(rows.target_orientations, i, k, unit_quat(moved))
+        set_quat(rows.target_orientations, i, k, unit_quat(mul(rotation, before)))
         seen[k] = -1.0
+        return
+    if seen[k] >= RETURN:
         return
     here = quat_at(rows.target_orientations, i, k)
     if seen[k] < 0.0:
         seen[k] = 0.0
-        put_quat(state["orientation_gaps"], k, mul(moved, conj(here)))
-    gap, none = quat_of(state["orientation_gaps"], k), (1.0, 0.0, 0.0, 0.0)
-    seen[k] += dt * min(1.0, RETURN * ROTATION_PACE / max(angle_between(gap, none), 1e-9))
-    if seen[k] < RETURN:
-        gap = slerp(none, gap, left_of(seen[k] / RETURN))
-        set_quat(rows.target_orientations, i, k, mul(gap, here))
+        put_quat(state["bridged_orientations"], k, before)
+        put_quat(state["orientation_gaps"], k, mul(before, conj(here)))
+    there = unit_quat(mul(rotation, quat_of(state["bridged_orientations"], k)))
+    put_quat(state["bridged_orientations"], k, there)
+    gap = nearer(mul(there, conj(here)), quat_of(state["orientation_gaps"], k))
+    put_quat(state["orientation_gaps"], k, gap)
+    size = math.sqrt(gap[1] * gap[1] + gap[2] * gap[2] + gap[3] * gap[3])
+    angle = 2.0 * math.atan2(size, gap[0])  # beyond half a turn, too: the shorter way would turn over
+    seen[k] += dt * min(1.0, RETURN * ROTATION_PACE / max(angle, 1e-9))
+    if seen[k] < RETURN and size > 0.0:
+        left = left_of(seen[k] / RETURN) * angle / size
+        rotated = exp((left * gap[1], left * gap[2], left * gap[3]))
+        set_quat(rows.target_orientations, i, k, unit_quat(mul(rotated, here)))
+
+
+@kernel
+def nearer(q: Quat, to: Quat) -> Quat:
+    """Return the one of the two quaternions of a rotation that is nearer to another quaternion."""
+    if q[0] * to[0] + q[1] * to[1] + q[2] * to[2] + q[3] * to[3] >= 0.0:
+        return q
+    return (-q[0], -q[1], -q[2], -q[3])
 
 
 @kernel
@@ -279,16 +306,31 @@ def own_orientation(i: int, k: int, figure: Figure, rows: Rows) -> Quat:
 
 @kernel
 def settled(t: int, figure: Figure, memory: Records) -> bool:
-    """Return whether all that is tracked has been seen for `RETURN`, in the last frame of track t."""
+    """Return whether nothing has been lost or returned for `RETURN`, in the last frame of track t."""
     state = memory[t]
+    if state["since_change"] < RETURN:
+        return False
     for k in range(SLOTS):
-        if figure.tracked[0, k] >= 0 and state["seen"][k] < RETURN:
+        if figure.tracked[0, k] >= 0 and 0.0 <= state["seen"][k] < RETURN:
             return False
-    for k in range(SLOTS):
-        since = state["orientations_seen"][k]
-        if since != UNSEEN and since < RETURN:
+        if 0.0 <= state["orientations_seen"][k] < RETURN:
             return False
     return True
+
+
+@kernel
+def calm_hips(i: int, t: int, memory: Records, dt: float, rows: Rows, position: Vec3) -> Vec3:
+    """Return where the hips are put [m]: from their goal they move away, or back to it, by `PACE` at most. So nothing
+    jumps where a trunk that has not caught up has another of its ends to meet.
+    """
+    state, goal = memory[t], vec_at(rows.goals, i, HIPS)
+    before = sub(vec_from(state["hips"]), vec_of(state["goals"], HIPS))
+    change = sub(sub(position, goal), before)
+    if norm(change) > PACE * dt:  # false where there was none before
+        position = add(goal, add(before, scale(change, PACE * dt / norm(change))))
+    for c in range(3):
+        state["hips"][c] = position[c]
+    return position
 
 
 @kernel
