@@ -176,20 +176,18 @@ def draw(known: dict[str, Any], method: str = "erik", most: float = 0.2) -> None
     found = known[method]
     sheet = figures.Figure(figsize=(9.5, 1.25 * len(found)), layout="constrained")
     axes = sheet.subplots(len(found), 3, squeeze=False)
-    middles = 0.5 * (BINS[1:] + BINS[:-1])
-    for line, (name, one) in zip(axes, found.items(), strict=True):
+    for row, (line, (name, one)) in enumerate(zip(axes, found.items(), strict=True)):
         end = 1.2 if name == "A" else most
-        shown = middles < end
         for c, axis in enumerate(line):
-            counts = np.array(one["histogram"][c]) / one["count"]
-            axis.fill_between(middles[shown], counts[shown], step="mid", color=f"C{c}", linewidth=0.0)
+            axis.stairs(np.array(one["histogram"][c]) / one["count"], BINS, fill=True, color=f"C{c}")
             axis.axvline(THRESHOLD, color="0.3", linestyle="--", linewidth=0.8)
             axis.axvline(min(one["worst"][c], end), color="0.3", linewidth=0.8)
             axis.set_xlim(0.0, end)
+            axis.set_xticks(np.linspace(0.0, end, 5))
             axis.set_ylim(bottom=0.0)
             axis.tick_params(labelsize=7)
             axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-            if line is axes[0]:
+            if row == 0:
                 axis.set_title(COLUMNS[c], fontsize=9)
         line[0].set_ylabel(f"{name}, {one['count'] / 1e6:.3g} M", fontsize=8)
     sheet.savefig(PICTURE, dpi=110)
