@@ -237,8 +237,8 @@ def _first_answer(title: str, rounds: int = 3) -> Table:
     code = f"from benchmarks.bench_gpu import {FIRST[title].__name__} as run; run()"
     samples: dict[str, tuple[list[float], str]] = {}
     for name, (uncached, note) in {
-        "a new machine": ("1", "the driver assembles the code"),
-        "later": ("0", "from the driver's own cache"),
+        "a new machine": ("1", "nothing in the driver's own cache"),
+        "later": ("0", "what it assembled is in its cache"),
     }.items():
         variables = {"POSABLE_KERNELS": "library", "CUDA_CACHE_DISABLE": uncached}
         if uncached == "0":

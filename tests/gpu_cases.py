@@ -22,6 +22,23 @@ class Case:
     call: Callable[..., dict[str, Any]]
     narrow: float = 1e-5
     """How far answers in float32 may be from those in float64, for the same float32 targets."""
+    rounding: float = 1e-15
+    """By how much, of their size, targets are moved to see what hangs on rounding: more where a product of matrices
+    adds in an order of its own."""
+
+
+def unsure(case: Case, arrays: dict[str, np.ndarray], expected: dict[str, Any]) -> dict[str, np.ndarray]:
+    """How far the CPU's floats move where targets differ by rounding: of two postures, equally good, that decides."""
+    moved = {key: np.zeros(np.shape(value)) for key, value in expected.items() if np.asarray(value).dtype.kind == "f"}
+    rng = np.random.default_rng(0)
+    for _ in range(16):
+        steps = {key: case.rounding * rng.choice([-1.0, 0.0, 1.0], one.shape) for key, one in arrays.items()}
+        for key, value in case.call(**{key: one * (1.0 + steps[key]) for key, one in arrays.items()}).items():
+            if key in moved:
+                with np.errstate(invalid="ignore"):
+                    away = np.nan_to_num(np.abs(np.asarray(value) - expected[key]))
+                moved[key] = np.maximum(moved[key], away)
+    return moved
 
 
 @lru_cache(maxsize=1)
@@ -172,7 +189,7 @@ def bodies(prior: str | None, **orientations: str) -> Case:
     def call(points, **turned):
         return reconstructed(solver.solve(points, turned or None))
 
-    return Case(arrays, call, 1e-3)
+    return Case(arrays, call, 1e-3, 1e-15 if prior is None else 1e-12)
 
 
 def bodies_with_prior() -> Case:

@@ -99,12 +99,16 @@ def use_formats() -> None:
 
 def use_limb() -> None:
     import posable as ps
+    from posable.limb.limb import NO_ORIENTATION, _Job
+    from posable.limb.solve import FIXED, SEARCH
 
     body = ps.figure()
     pose, arm = body.neutral_pose, body.limb("right_arm")
     answer = arm.solve([[0.3, -0.2, 0.2]] * ROWS, [1.0, 0.0, 0.0, 0.0])
     arm.forward(answer.values), body.pose_limb(pose, "right_arm", answer.values)
     arm.solve([[0.3, -0.2, 0.2]] * ROWS, limb_range=ps.LimbRange.builtin("right_arm"), softness=0.3)
+    targets = _Job(np.full((ROWS, 3), 0.2), NO_ORIENTATION, np.zeros(1), np.zeros((1, 3)), arm.packed)
+    arm._run_in_stages(targets, SEARCH, None), ps.Limb("right_arm", 0.3, 0.25)._run_in_stages(targets, FIXED, None)
     body.place(pose, "right_hand", ps.Target([0.2, 1.0, 0.3], pole=[1.0, 1.0, 0.0]))
     body.place(pose, "right_hand", ps.Target([[0.2, 1.0, -1.0]] * ROWS), self_collision=True)
 
@@ -167,6 +171,7 @@ def use_reach() -> None:
 def use_reconstruct() -> None:
     import posable as ps
     from posable.reconstruct.filtering import FootLock
+    from posable.reconstruct.prior_layers import twin_rows
 
     body = ps.figure()
     # With bent arms: about a straight one the elbow may turn, and half of all digits are a rounding's.
@@ -174,6 +179,7 @@ def use_reconstruct() -> None:
     scene = ps.Scene().plane("floor")
     ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
     FootLock(ps.MARKERS, body.leg_length).step(points.copy(), 1.0 / 60.0)
+    twin_rows(2 * ROWS, ROWS, np.ones(2), np.linspace(-1.0, 1.0, 2 * ROWS), np.linspace(2.0, 0.0, 2 * ROWS))
 
 
 def use_classic() -> None:

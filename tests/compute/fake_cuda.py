@@ -13,7 +13,8 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_ubyte, c_uin
 
 import numpy as np
 
-from posable.compute import calls, library
+from posable.compute import calls, cuda, library
+from posable.compute.variants import named
 
 ERRORS = {
     2: b"CUDA_ERROR_OUT_OF_MEMORY",
@@ -27,6 +28,8 @@ HEADER = {
     "cuDriverGetVersion": (POINTER(c_int),),
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuCtxGetDevice": (POINTER(c_int),),
     "cuDevicePrimaryCtxRetain": (HANDLES, c_int),
     "cuCtxGetCurrent": (HANDLES,),
     "cuCtxSetCurrent": (c_void_p,),
@@ -102,6 +105,13 @@ class FakeCuda:
     def DeviceGet(self, device, number):  # noqa: N802
         assert 0 <= number < self.gpus
         device[0] = 7 + number
+
+    def DeviceGetAttribute(self, value, attribute, device):  # noqa: N802
+        value[0] = {75: 9, 76: 0}[attribute]
+
+    def CtxGetDevice(self, device):  # noqa: N802
+        assert self.context
+        device[0] = 7 + (self.context - 0x7000) // 0x1000
 
     def DevicePrimaryCtxRetain(self, context, device):  # noqa: N802
         context[0] = 0x7000 + 0x1000 * (device - 7)
@@ -182,16 +192,17 @@ class FakeCuda:
 
     def LaunchKernel(self, function, *rest):  # noqa: N802
         (*grid, shared, stream, parameters, extra) = rest
-        assert shared == 0 and not extra
+        assert not extra
         self.streams.append(stream or 0)
-        name = self.modules[function - 0x101].decode().removeprefix("// ")
-        name, interleaved, _ = name.partition("@")
+        name, variant = named(self.modules[function - 0x101].decode().removeprefix("// "))
         module, _, local = name.rpartition(".")
         batch = getattr(importlib.import_module(module), local)
-        kinds = calls.parsed(calls.calls()[name])
-        reading = _Reading(parameters, bool(interleaved))
+        assert (shared > 0) == variant.staged and grid[3] * grid[4] <= 1024
+        kinds = variant.kinds(batch, calls.parsed(calls.calls()[name]))
+        reading = _Reading(parameters)
         n, given = reading.whole(), tuple(map(reading.argument, kinds))
-        self.launched.append((name, tuple(grid), b"".join(reading.taken)))
+        assert not variant.staged or grid[0] * grid[3] >= n or grid[0] == cuda.MAX_BLOCKS
+        self.launched.append((name + variant.suffix, tuple(grid), b"".join(reading.taken)))
         library.loop(batch)(0, n, n, tuple(given))
         for array, copy in reading.copies:
             array[...] = copy
@@ -200,9 +211,9 @@ class FakeCuda:
 class _Reading:
     """The parameters of a launch, one after the other."""
 
-    def __init__(self, parameters, interleaved: bool) -> None:
-        self.parameters, self.interleaved = parameters, interleaved
-        self.copies: list[tuple[np.ndarray, np.ndarray]] = []  # of arrays whose rows lie interleaved each other
+    def __init__(self, parameters) -> None:
+        self.parameters = parameters
+        self.copies: list[tuple[np.ndarray, np.ndarray]] = []  # of arrays that the library does not take as they lie
         self.taken: list[bytes] = []
 
     def bytes(self, size: int) -> bytes:
@@ -223,15 +234,20 @@ class _Reading:
             return tuple(map(self.argument, kind.parts))
         meminfo, parent, items, size, data = (self.whole() for _ in range(5))
         shape, strides = ([self.whole() for _ in range(kind.axes)] for _ in range(2))
-        assert meminfo == parent == 0 and size == kind.dtype.itemsize and items == np.prod(shape, dtype=int)
-        made = np.zeros(shape, kind.dtype)
-        if items:
-            made = np.frombuffer((ctypes.c_char * (items * size)).from_address(data), kind.dtype).reshape(shape)
-        if self.interleaved and items and strides[0] == size and strides[-1] > size:
-            there = np.lib.stride_tricks.as_strided(made, shape, strides)
-            self.copies.append((there, np.ascontiguousarray(there)))
-            return self.copies[-1][1]
-        # Of an axis with one item the stride is anything.
-        alike = (one == other or length < 2 for one, other, length in zip(made.strides, strides, shape, strict=True))
-        assert not items or all(alike)
-        return made
+        dtype = np.dtype(np.float32) if kind.single else kind.dtype
+        assert meminfo == parent == 0 and size == dtype.itemsize and items == np.prod(shape, dtype=int)
+        if not items:
+            return np.zeros(shape, kind.dtype)
+        if kind.order == "F":
+            assert strides == [size * int(np.prod(shape[:k])) for k in range(kind.axes)]
+        if kind.order == "C":
+            steps = [size * int(np.prod(shape[k + 1 :])) for k in range(kind.axes)]
+            # Of an axis with one item the stride is anything.
+            assert all(one == other or length < 2 for one, other, length in zip(steps, strides, shape, strict=True))
+        reach = size + sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
+        memory = np.frombuffer((ctypes.c_char * reach).from_address(data), np.uint8)
+        there = np.ndarray(shape, dtype, memory.data, 0, strides)
+        if kind.order == "C" and not kind.single:
+            return there
+        self.copies.append((there, np.ascontiguousarray(there, kind.dtype)))
+        return self.copies[-1][1]

@@ -21,6 +21,7 @@ class ndarray:  # noqa: N801  as CuPy has it
     dtype = property(lambda self: self._values.dtype)
     shape = property(lambda self: self._values.shape)
     ndim = property(lambda self: self._values.ndim)
+    strides = property(lambda self: self._values.strides)
     flags = property(lambda self: types.SimpleNamespace(c_contiguous=self._values.flags.c_contiguous))
     T = property(lambda self: ndarray(self._values.T, self.device.id))
     data = property(lambda self: types.SimpleNamespace(ptr=self._values.ctypes.data))
@@ -106,7 +107,19 @@ def fake(device_of_stream: dict[int, int] | None = None) -> types.ModuleType:
     functions = (
         *("absolute", "add", "all", "amax", "any", "arcsin", "ascontiguousarray", "bitwise_and", "bitwise_or"),
         *("broadcast_to", "concatenate", "divide", "equal", "fmax", "greater", "greater_equal", "invert", "isfinite"),
-        *("less", "less_equal", "maximum", "minimum", "multiply", "not_equal", "sqrt", "stack", "subtract", "sum"),
+        *(
+            "less",
+            "less_equal",
+            "matmul",
+            "maximum",
+            "minimum",
+            "multiply",
+            "not_equal",
+            "sqrt",
+            "stack",
+            "subtract",
+            "sum",
+        ),
         "where",
     )
     for name in functions:

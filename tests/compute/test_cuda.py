@@ -176,6 +176,31 @@ def test_a_context_that_is_there_is_used_and_code_is_loaded_once_in_each(gpu):
     assert gpu.context == 0x7000 and len(gpu.modules) == 2
 
 
+def test_machine_code_for_the_gpu_is_taken_where_the_file_has_it_and_ptx_where_the_driver_refuses_it(gpu, monkeypatch):
+    path = cuda.FOLDER / cuda.file_name()
+    ptx, code = f"// {ROTATE}\n".encode(), f"// {ROTATE}".encode()
+    machine = {f"{ROTATE}.sm_80": b"another GPU's", f"{ROTATE}.sm_90": code}
+    packed = {name: lzma.compress(one) for name, one in machine.items()}
+    cuda.write_file(path, {ROTATE: lzma.compress(ptx)}, packed)
+    expected, found = np.zeros((5, 3)), np.zeros((5, 3))
+    pm._rotate(5, Q, V, expected)
+    cuda.launch(pm._rotate, 5, Q, V, found)
+    np.testing.assert_array_equal(found, expected)
+    assert gpu.modules == [code]
+
+    load = FakeCuda.ModuleLoadData
+
+    def old(fake, module, image):
+        load(fake, module, image)
+        assert fake.modules[-1] != b"too new"
+
+    monkeypatch.setattr(FakeCuda, "ModuleLoadData", old)
+    later = started(monkeypatch)
+    cuda.write_file(path, {ROTATE: lzma.compress(code)}, {f"{ROTATE}.sm_90": lzma.compress(b"too new")})
+    cuda.launch(pm._rotate, 5, Q, V, found)
+    assert later.modules == [b"too new", code] and later.launched
+
+
 def test_no_rows_launch_nothing_and_many_are_walked_in_strides(gpu):
     cuda.launch(pm._rotate, 0, Q[:0], V[:0], V[:0].copy())
     assert not gpu.launched

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.compute import PosableError, cuda, cuda_driver, gpu_arrays, kernels
+from posable.compute import PosableError, cuda, cuda_driver, gpu_arrays, gpu_launch, kernels
 from tests.compute import fake_cupy
 from tests.compute.fake_cuda import FakeCuda
-from tests.gpu_cases import CASES
+from tests.gpu_cases import CASES, body, unsure
 
 pytestmark = pytest.mark.skipif(
     kernels.mode() != "library" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="kernels run by the JIT here"
@@ -26,9 +26,9 @@ def gpu(tmp_path, monkeypatch):
     cuda.write_file(
         tmp_path / cuda.file_name(), {name: lzma.compress(f"// {name}".encode()) for name in cuda.compiled_calls()}
     )
-    monkeypatch.setattr(cuda, "FOLDER", tmp_path)
-    monkeypatch.setattr(cuda, "_copies", {})
-    monkeypatch.setattr(cuda, "_unused", [])
+    monkeypatch.setattr(gpu_launch, "FOLDER", tmp_path)
+    monkeypatch.setattr(gpu_launch, "_copies", {})
+    monkeypatch.setattr(gpu_launch, "_unused", [])
     monkeypatch.delenv("POSABLE_KERNELS", raising=False)
     fake = FakeCuda()
     fake.gpus = 2
@@ -50,6 +50,9 @@ def test_answers_lie_where_the_targets_do_and_are_the_cpus(name, dtype, gpu):
     case = CASES[name]()
     arrays = {key: array.astype(DTYPES[dtype]) for key, array in case.arrays.items()}
     expected = case.call(**{key: array.astype(np.float64) for key, array in arrays.items()})
+    wide = {key: array.astype(np.float64) for key, array in arrays.items()}
+    adds_otherwise = case.rounding > 1e-15
+    moved = unsure(case, wide, expected) if adds_otherwise else {}
     found = case.call(**{key: placed(array) for key, array in arrays.items()})
     assert gpu.launched and not gpu.copied_out
     for key, value in found.items():
@@ -58,8 +61,10 @@ def test_answers_lie_where_the_targets_do_and_are_the_cpus(name, dtype, gpu):
         assert got.shape == want.shape, key
         if want.dtype.kind == "f":
             assert got.dtype == DTYPES[dtype], key
-            exact = {"rtol": 0, "atol": 0} if dtype == "float64" else {"rtol": 1e-6, "atol": 1e-6}
-            np.testing.assert_allclose(got, want, err_msg=key, **exact)
+            tolerance = (1e-11 if adds_otherwise else 0.0) if dtype == "float64" else 1e-6
+            sure = moved[key] < 1e-9 if adds_otherwise else np.ones(want.shape, np.bool_)
+            assert sure.mean() > 0.3
+            np.testing.assert_allclose(got[sure], want[sure], err_msg=key, rtol=tolerance, atol=tolerance)
         else:
             assert got.dtype.kind == want.dtype.kind
             np.testing.assert_array_equal(got, want, err_msg=key)
@@ -73,6 +78,46 @@ def test_nothing_waits_once_the_model_is_on_the_gpu(name, gpu):
     gpu.waited.clear(), gpu.copied_in.clear()
     case.call(**arrays)
     assert not gpu.waited and not gpu.copied_in and not gpu.copied_out
+
+
+def test_float32_is_read_and_written_in_place(gpu):
+    """No copy of it is made, in the order in which it lies, and none of the model in another dtype."""
+    case = CASES["forward"]()
+    arrays = {key: array.astype(np.float32) for key, array in case.arrays.items()}
+    case.call(**{key: placed(array) for key, array in arrays.items()})
+    assert [name.partition("@")[2] for name, *_ in gpu.launched] == ["staged+single"]
+    joints = arrays["rotations"].shape[-2]
+    beside = np.asfortranarray(arrays["rotations"].reshape(-1, joints, 4))
+    moved = np.asfortranarray(arrays["translation"].reshape(-1, 3))
+    frames = body().skeleton.forward(ps.Pose(placed(moved), fake_cupy.ndarray(beside)))
+    assert gpu.launched[-1][0].endswith("@rows+single")
+    assert frames.orientations._values.strides[0] == 4, "answers lie as the pose does"
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 0, 1), (1, 2, 0)])
+def test_a_pose_may_lie_in_any_order(order, gpu):
+    case = CASES["forward"]()
+    rotations = case.arrays["rotations"].reshape(-1, *case.arrays["rotations"].shape[-2:])
+    translation = case.arrays["translation"].reshape(-1, 3)
+    expected = case.call(translation, rotations)
+    lying = np.ascontiguousarray(rotations.transpose(order)).transpose(np.argsort(order))
+    found = case.call(placed(translation), fake_cupy.ndarray(lying))
+    np.testing.assert_array_equal(found["positions"].get(), expected["positions"])
+    np.testing.assert_array_equal(found["orientations"].get(), expected["orientations"])
+
+
+def test_limbs_on_a_gpu_are_solved_in_stages(gpu):
+    case = CASES["limb_search"]()
+    case.call(**{key: placed(array) for key, array in case.arrays.items()})
+    names = [name.rpartition(".")[2].partition("@")[0] for name, *_ in gpu.launched]
+    assert names == ["begin_rows", "search_rows", "closest_rows"]
+
+
+def test_the_network_of_many_bodies_is_a_product_of_matrices(gpu):
+    case = CASES["bodies_with_prior"]()
+    case.call(**{key: placed(array) for key, array in case.arrays.items()})
+    names = [name.rpartition(".")[2].partition("@")[0] for name, *_ in gpu.launched]
+    assert names == ["reconstruct_rows", "twin_rows", "twin_rows", "reconstruct_rows"]
 
 
 def test_work_goes_to_the_current_stream_of_the_arrays_gpu(gpu):
@@ -180,7 +225,7 @@ def test_an_array_of_an_unknown_library_is_named_with_the_way_out(gpu, monkeypat
 
 
 def test_without_code_for_gpus_the_sentence_says_how_to_make_it(gpu, monkeypatch, tmp_path):
-    monkeypatch.setattr(cuda, "FOLDER", tmp_path / "elsewhere")
+    monkeypatch.setattr(gpu_launch, "FOLDER", tmp_path / "elsewhere")
     with pytest.raises(PosableError, match=r"_clamp_rows cannot run on a GPU: .*posable.compute.build --ptx"):
         ps.Limits.human().clamp("left_hand", placed(np.ones((2, 4))))
 

@@ -54,6 +54,7 @@ from .files import atomic_write, cache_dir
 from .kernels import Batch
 from .library import file_in, file_name, is_whole
 from .sources import library_sources
+from .variants import MARK
 
 NATIVE = Path(__file__).with_name("native")
 FORMAT = 2  # raised when what is kept in the cache changes its meaning
@@ -150,7 +151,7 @@ def function_of(name: str) -> Callable[..., None]:
 
 def batch_of(name: str) -> Batch:
     """Return a batch by its full name."""
-    module, _, local = name.partition(cuda.INTERLEAVED)[0].rpartition(".")
+    module, _, local = name.partition(MARK)[0].rpartition(".")
     found: Batch = getattr(importlib.import_module(module), local)
     return found
 
@@ -216,6 +217,10 @@ def numba_type(kind: Kind) -> Any:
     known: Any = types  # none of it carries types
     if kind.scalar is not None:
         return {float: known.float64, int: known.int64, bool: known.boolean}[kind.scalar]
+    if kind.single:
+        from .ptx_arrays import stored_array
+
+        return stored_array(kind.axes, kind.order)
     if kind.dtype is not None:
         return known.Array(numba.from_dtype(kind.dtype), kind.axes, kind.order)
     parts = tuple(map(numba_type, kind.parts))
@@ -359,11 +364,17 @@ def build_ptx(out: Path, *, workers: int | None = None, show: Callable[[str], No
     from . import ptx
 
     began = time.monotonic()
-    done = _all_compiled(ptx.compile_batch, (), workers, show, table=cuda.compiled_calls())
+    done = _all_compiled(ptx.assemble_batch, (), workers, show, table=cuda.compiled_calls())
     out.mkdir(parents=True, exist_ok=True)
     path = out / cuda.file_name()
     with atomic_write(path) as temporary:
-        cuda.write_file(temporary, {name: Path(facts["path"]).read_bytes() for name, facts in done.items()})
+        codes = {name: Path(facts["path"]).read_bytes() for name, facts in done.items()}
+        machine = {
+            f"{name}.{arch}": Path(one).read_bytes()
+            for name, facts in done.items()
+            for arch, one in facts["machine"].items()
+        }
+        cuda.write_file(temporary, codes, machine)
     for other in {*out.glob("_ptx_*.zip")} - {path}:
         other.unlink()
     show(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {len(done)} batches, {time.monotonic() - began:.0f} s")

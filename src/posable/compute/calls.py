@@ -18,7 +18,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -44,7 +44,9 @@ class Kind:
         axes: of an array.
         parts: of a tuple.
         named: the class of a named tuple; None for a plain one.
-        order: of an array: "C", or "F" where rows lie beside each other, as only GPUs have them.
+        order: of an array: "C", or as only GPUs have it "F", where rows lie beside each other and the last axis is the
+            outermost, or "A", whatever its strides.
+        single: of an array of float64, whether its memory has float32, as only GPUs have it.
     """
 
     scalar: type | None = None
@@ -53,6 +55,7 @@ class Kind:
     parts: tuple[Kind, ...] = ()
     named: type | None = None
     order: str = field(default="C", repr=False)  # not in the keys of what was compiled before
+    single: bool = field(default=False, repr=False)
 
 
 def leaves(kinds: Sequence[Kind]) -> Iterator[Kind]:
@@ -71,17 +74,17 @@ def calls() -> dict[str, str]:
     return table
 
 
-def interleaved(kinds: Sequence[Kind], parameters: Sequence[str], names: Sequence[str]) -> tuple[Kind, ...]:
-    """Return the kinds of arguments where the arrays of these names, also in named tuples, have their rows beside each
-    other.
-    """
+def changed(
+    kinds: Sequence[Kind], parameters: Sequence[str], names: Sequence[str], change: Callable[[Kind], Kind]
+) -> tuple[Kind, ...]:
+    """Return the kinds of arguments with a change to the arrays of these names, also in named tuples."""
     made = []
     for name, kind in zip(parameters, kinds, strict=True):
         if kind.dtype is not None:
-            kind = replace(kind, order="F") if name in names and kind.axes > 1 else kind
+            kind = change(kind) if name in names else kind
         elif kind.named is not None:
             fields: Any = kind.named
-            kind = replace(kind, parts=interleaved(kind.parts, fields._fields, names))
+            kind = replace(kind, parts=changed(kind.parts, fields._fields, names, change))
         made.append(kind)
     return tuple(made)
 

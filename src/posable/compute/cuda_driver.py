@@ -27,6 +27,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuDriverGetVersion": (POINTER(c_int),),
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuCtxGetDevice": (POINTER(c_int),),
     "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuCtxGetCurrent": (POINTER(c_void_p),),
     "cuCtxSetCurrent": (c_void_p,),
@@ -57,6 +59,7 @@ LATER = {"cuMemAllocAsync", "cuMemFreeAsync"}
 """Functions that came with CUDA 11.2; before that, memory is given back after waiting."""
 
 NOT_READY = 600  # the driver's number of an error that is none: work goes on
+CAPABILITY = 75, 76  # the attributes of a GPU that say its compute capability
 NO_TIMING = 2  # an event that measures no time
 MOST_SHARED = 8  # the attribute of a kernel that says how much memory its blocks may have in common
 NOT_INITIALISED = 3  # the driver's number of an error: it was initialised here, so this is a fork
@@ -126,8 +129,18 @@ class Driver:
             self._primary[gpu] = int(found.value or 0)
         return self._primary[gpu]
 
+    def capability(self) -> tuple[int, int]:
+        """Return the compute capability of the GPU of the current context."""
+        gpu, found = c_int(), (c_int(), c_int())
+        self.call("cuCtxGetDevice", byref(gpu))
+        for number, attribute in zip(found, CAPABILITY, strict=True):
+            self.call("cuDeviceGetAttribute", byref(number), attribute, gpu)
+        return found[0].value, found[1].value
+
     def load(self, code: bytes, entry: str) -> int:
-        """Return a kernel of PTX, which the driver assembles for the GPU, or takes from its own cache."""
+        """Return a kernel of machine code, or of PTX, which the driver assembles for the GPU or takes from its own
+        cache.
+        """
         module, function = c_void_p(), c_void_p()
         self.call("cuModuleLoadData", byref(module), code)  # ctypes ends it with a zero
         self.call("cuModuleGetFunction", byref(function), module, entry.encode())
@@ -200,16 +213,22 @@ class Driver:
         return True
 
     def launch(
-        self, function: int, blocks: int, threads: int, row: NDArray[np.int64], stream: int = 0, shared: int = 0
+        self,
+        function: int,
+        blocks: int,
+        threads: tuple[int, int],
+        row: NDArray[np.int64],
+        stream: int = 0,
+        shared: int = 0,
     ) -> None:
         """Start a kernel whose parameters are a row of machine words; of a smaller one, the word's first bytes.
 
-        `shared` is the memory [bytes] that the threads of a block have in common.
+        `threads` is how wide and how high a block is, `shared` the memory [bytes] that its threads have in common.
         """
         words = (c_void_p * len(row))(*range(row.ctypes.data, row.ctypes.data + row.nbytes, row.itemsize))
         if shared > 48 * 1024:
             self.call("cuFuncSetAttribute", function, MOST_SHARED, shared)
-        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, shared, stream, words, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, *threads, 1, shared, stream, words, None)
 
 
 @cache

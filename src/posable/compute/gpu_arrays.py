@@ -103,9 +103,9 @@ class Library:
         """Return an array with its axes reversed."""
         return array.T
 
-    def is_interleaved(self, array: Any) -> bool:
-        """Return whether an array is, with its axes reversed, in C order."""
-        return array.ndim > 1 and self.is_contiguous(self.transposed(array))
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """Return how many bytes lie between neighbours along each axis."""
+        return tuple(array.strides)
 
     def repeat(self, target: Any, part: Any, count: int) -> None:
         """Fill an array of bytes with so many times those of an array of the CPU."""
@@ -139,6 +139,9 @@ class Torch(Library):
 
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return tuple(step * array.element_size() for step in array.stride())
 
     def transposed(self, array: Any) -> Any:
         return array.permute(*reversed(range(array.ndim)))
@@ -181,9 +184,6 @@ class Jax(Library):
     def is_contiguous(self, array: Any) -> bool:
         return True
 
-    def is_interleaved(self, array: Any) -> bool:
-        return False
-
     def contiguous(self, array: Any) -> Any:
         return array
 
@@ -213,7 +213,7 @@ class Jax(Library):
 
     def copy(self, array: Any) -> Any:
         """Return memory with the same numbers, which kernels may write to."""
-        from . import cuda, gpu_casts
+        from . import gpu_casts, gpu_launch
         from .gpu_memory import GpuMemory
 
         made = GpuMemory(array.shape, np.dtype(array.dtype), self.device(array))
@@ -223,7 +223,7 @@ class Jax(Library):
         )
         words = GpuArray(array.reshape(-1).view(kind), self)
         out = GpuMemory((words.size,), kind, made.device, owner=made.owner)
-        cuda.run_on_gpu(fields, words.size, words, 0, 1, out)
+        gpu_launch.run_on_gpu(fields, words.size, words, 0, 1, out)
         return made
 
 
@@ -429,8 +429,15 @@ class GpuArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def is_interleaved(self) -> bool:
-        """Whether rows lie beside each other: in C order with the axes reversed."""
-        return self._memory is None and self.library.is_interleaved(self._array)
+        """Whether rows lie beside each other in memory, whatever the order of the other axes."""
+        if self._memory is not None or not self.library.writes or self.ndim < 2:
+            return False
+        return self.strides[0] == self.dtype.itemsize and min(self.strides) > 0
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As of NumPy's."""
+        return self.library.strides(self._array)
 
     def become(self, memory: Any) -> None:
         """Be, from now on, what kernels wrote with the axes reversed."""

@@ -86,7 +86,7 @@ class GpuMemory:
     def cast(self, dtype: np.dtype[Any]) -> GpuMemory:
         """Return the numbers in another dtype: float64 or int64 with half the bits."""
         from . import gpu_casts
-        from .cuda import run_on_gpu
+        from .gpu_launch import run_on_gpu
 
         if np.dtype(dtype) == self.dtype:
             return self
@@ -100,7 +100,7 @@ class GpuMemory:
     def field(self, dtype: np.dtype[Any], offset: int, size: int, n: int) -> GpuMemory:
         """Return one number of each of n records of so many bytes that lie here: (n,)."""
         from . import gpu_casts
-        from .cuda import run_on_gpu
+        from .gpu_launch import run_on_gpu
 
         made = GpuMemory((n,), dtype, self.device)
         batches = {8: gpu_casts.float_field_rows, 4: gpu_casts.whole_field_rows, 1: gpu_casts.byte_field_rows}

@@ -112,6 +112,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, types.FunctionType) and hasattr(value, "__fused__")
 
 
+def dispatcher_of(kernel: Any) -> Any:
+    """Return a kernel as Numba's dispatcher."""
+    return _dispatcher(kernel) if _is_plain(kernel) else kernel
+
+
 @cache
 def _dispatcher(kernel: Callable[..., Any]) -> Any:
     return compile_kernel(with_compiled_kernels(kernel), cast("Any", kernel).__fused__)

@@ -114,10 +114,15 @@ class Batch:
         rows: int = PARALLEL_ROWS,
         scratch: Sequence[str] = (),
         interleaved: Sequence[str] = (),
+        staged: Sequence[str] = (),
+        single: Sequence[str] = (),
+        whole: bool = False,
+        registers: int = 0,
     ) -> None:
         self.function = function
         self.rows = rows
-        self.scratch, self.interleaved = tuple(scratch), tuple(interleaved)
+        self.scratch, self.interleaved, self.staged = tuple(scratch), tuple(interleaved), tuple(staged)
+        self.single, self.whole, self.registers = tuple(single), whole, registers
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._part: Part | None = None
@@ -150,7 +155,7 @@ class Batch:
             raise PosableError(f"{self.__name__}: {error}") from None
 
     def _run_on_gpu(self, n: int, arrays: tuple[Any, ...]) -> None:
-        from .cuda import run_on_gpu
+        from .gpu_launch import run_on_gpu
 
         run_on_gpu(self, n, *arrays)
 
@@ -196,7 +201,14 @@ def on_gpu(arguments: tuple[Any, ...]) -> bool:
 def batch(function: Callable[..., None]) -> Batch: ...
 @overload
 def batch(
-    *, rows: int, scratch: Sequence[str] = (), interleaved: Sequence[str] = ()
+    *,
+    rows: int,
+    scratch: Sequence[str] = (),
+    interleaved: Sequence[str] = (),
+    staged: Sequence[str] = (),
+    single: Sequence[str] = (),
+    whole: bool = False,
+    registers: int = 0,
 ) -> Callable[[Callable[..., None]], Batch]: ...
 def batch(
     function: Callable[..., None] | None = None,
@@ -204,6 +216,10 @@ def batch(
     rows: int = PARALLEL_ROWS,
     scratch: Sequence[str] = (),
     interleaved: Sequence[str] = (),
+    staged: Sequence[str] = (),
+    single: Sequence[str] = (),
+    whole: bool = False,
+    registers: int = 0,
 ) -> Any:
     """Make a `Batch` of a function `(n, *arrays)` whose body is one `for i in prange(n)` over a row kernel.
 
@@ -214,9 +230,15 @@ def batch(
             threads work on neighbouring rows, so there their rows lie beside each other.
         interleaved: names of arrays with answers or targets that are worth the same on a GPU: a launch works on copies
             of them. Those that are written to are written as a whole.
+        staged: names of arrays in C order that a block of a GPU's threads copies to the memory that it shares, its rows
+            at once, and back. Those that are written to are written as a whole.
+        single: names of arrays of float64 that on a GPU may have float32 in memory, all of them or none.
+        whole: whether all that it calls is inlined in its code for GPUs, however large that becomes.
+        registers: that a thread of a GPU has at most, 0 for as many as it likes: the fewer, the more threads work while
+            others wait.
     """
     if function is None:
-        return lambda f: Batch(f, rows, scratch, interleaved)
+        return lambda f: Batch(f, rows, scratch, interleaved, staged, single, whole, registers)
     return Batch(function, rows)
 
 

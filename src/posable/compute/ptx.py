@@ -20,6 +20,8 @@ import gc
 import hashlib
 import lzma
 import re
+import subprocess
+import tempfile
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,18 +32,22 @@ from typing import Any
 
 import numpy as np
 
-from .build import batch_of, function_of, numba_type, source_key, write_whole
-from .calls import Kind, parsed
-from .cuda import CAPABILITY, ENTRY, INTERLEAVED, PTX_VERSION, interleaved_kinds, parameters
+from . import ptx_arrays
+from .array_use import array_use
+from .build import batch_of, numba_type, source_key, write_whole
+from .calls import Kind, leaves, parsed
+from .cuda import ASSEMBLED, CAPABILITY, ENTRY, PTX_VERSION, parameters
 from .errors import PosableError, require
 from .kernels import Batch
+from .variants import named, parameters_of
 
 WHOLE = 10_000  # lines of a batch with all that it calls up to which everything is inlined
 LARGE = 200  # lines of a function in LLVM's language beyond which it is not inlined
 LONGEST_NAME = 80  # characters
+OURS = ("ptx.py", "ptx_arrays.py", "variants.py")  # files of this room that decide what a code is like
 NAME = re.compile(r'@"[^"]*"|@[-a-zA-Z$._0-9]+')
 
-__all__ = ["compile_batch", "kernel", "ptx"]
+__all__ = ["assemble_batch", "compile_batch", "kernel", "ptx"]
 
 
 def compile_batch(name: str, arguments: str, cache: str, optimised: bool = True) -> dict[str, Any]:
@@ -50,32 +56,60 @@ def compile_batch(name: str, arguments: str, cache: str, optimised: bool = True)
     Where code that is not optimised is enough, that which is will do.
     """
     numba_cuda()  # says what is missing
-    kinds, function = parsed(arguments), function_of(name)
-    if name.endswith(INTERLEAVED):
-        kinds = interleaved_kinds(batch_of(name), kinds)
+    plain, variant = named(name)
+    batch = batch_of(plain)
+    kinds = variant.kinds(batch, parsed(arguments))
     versions = " ".join(version(one) for one in ("numba", "numba-cuda", "nvidia-cuda-nvcc-cu12"))
-    ours = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    layout = " rows beside each other" if name.endswith(INTERLEAVED) else ""
-    key = source_key(function, kinds, f"{versions} {CAPABILITY} {PTX_VERSION} {ours}{layout}")
+    ours = hashlib.sha256(b"".join(Path(__file__).with_name(one).read_bytes() for one in OURS)).hexdigest()
+    key = source_key(
+        batch.function,
+        kinds,
+        f"{versions} {CAPABILITY} {PTX_VERSION} {ours} {variant.suffix} {batch.whole} {batch.registers}",
+    )
     paths = [Path(cache) / f"{key}{suffix}.ptx.xz" for suffix in ([""] if optimised else ["", "-plain"])]
     found = [path for path in paths if path.exists()]
     if not found:
-        code = ptx(function, kinds, optimised).encode()
+        code = ptx(batch, kinds, optimised, variant.staged).encode()
         write_whole(paths[-1], lzma.compress(code, preset=6 if optimised else 1))  # what nobody keeps, quickly
     return {"path": str((found or paths)[-1]), "taken": bool(found)}
 
 
-def ptx(function: Callable[..., None], kinds: Sequence[Kind], optimised: bool = True) -> str:
-    """Return the PTX of a batch's function for arguments of these kinds; its kernel is `cuda.ENTRY`.
+def assemble_batch(name: str, arguments: str, cache: str) -> dict[str, Any]:
+    """Do `compile_batch`, and assemble the code for the GPUs of `cuda.ASSEMBLED`; return where that lies, too."""
+    made = compile_batch(name, arguments, cache)
+    code = Path(made["path"])
+    machine = {arch: code.with_name(f"{code.name.partition('.')[0]}.{arch}.xz") for arch in ASSEMBLED}
+    for arch, path in machine.items():
+        if not path.exists():
+            write_whole(path, lzma.compress(assembled(lzma.decompress(code.read_bytes()), arch)))
+    return made | {"machine": {arch: str(path) for arch, path in machine.items()}}
 
-    Without optimising it takes a third of the time.
+
+def assembled(code: bytes, arch: str) -> bytes:
+    """Return the machine code of PTX for a GPU, by NVIDIA's assembler."""
+    (assembler, *_) = [
+        found for path in require("nvidia", "cuda").__path__ for found in Path(path).glob("cuda_nvcc/bin/ptxas*")
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "batch.ptx", Path(folder) / "batch.cubin"
+        source.write_bytes(code)
+        ran = subprocess.run([assembler, "-arch", arch, source, "-o", made], capture_output=True, text=True)
+        if ran.returncode != 0:
+            raise PosableError(f"the code could not be assembled for {arch}: {ran.stderr.strip()[-500:]}")
+        return made.read_bytes()
+
+
+def ptx(batch: Batch, kinds: Sequence[Kind], optimised: bool = True, is_staged: bool = False) -> str:
+    """Return the PTX of a batch for arguments of these kinds; its kernel is `cuda.ENTRY`.
+
+    Without optimising it takes a third of the time. `is_staged`: blocks copy the rows of some arrays to their memory.
     """
-    from numba import types as numba_types
-
-    signature = (numba_types.int64, *map(numba_type, kinds))
-    with named_gpu(CAPABILITY), _without_collecting():
-        code, _ = numba_cuda().compile_ptx(_strided(function), signature, cc=CAPABILITY, opt=optimised)
-    return _finished(str(code), kinds)
+    cuda = numba_cuda()
+    signature = (cuda.types.int64, *map(numba_type, kinds))
+    with named_gpu(CAPABILITY), _without_collecting(), _inlining(batch.whole):
+        function = _staged(batch, kinds) if is_staged else _strided(batch.function)
+        code, _ = cuda.compile_ptx(function, signature, cc=CAPABILITY, opt=optimised)
+    return _finished(str(code), kinds, batch.registers)
 
 
 def kernel_parameters(code: str) -> list[str]:
@@ -86,7 +120,7 @@ def kernel_parameters(code: str) -> list[str]:
     return [word.removeprefix(".") for word in re.findall(r"\.param (\S+)", head[1])]
 
 
-def _finished(code: str, kinds: Sequence[Kind]) -> str:
+def _finished(code: str, kinds: Sequence[Kind], registers: int = 0) -> str:
     """Return the PTX of `PTX_VERSION` with a short name of its kernel, whose parameters are those that are launched."""
     entry = re.search(r"^\.visible \.entry (\w+)", code, re.MULTILINE)
     if entry is None:
@@ -94,6 +128,9 @@ def _finished(code: str, kinds: Sequence[Kind]) -> str:
     code = code.replace(entry[1], ENTRY)
     code = re.sub(r"^\.version \S+$", f".version {PTX_VERSION}", code, flags=re.MULTILINE)
     code = re.sub(r'^\s*\.pragma "used_bytes_mask \w+";\n', "", code, flags=re.MULTILINE)
+    if registers:
+        head = code.index("{", code.index(".visible .entry"))
+        code = f"{code[:head]}.maxnreg {registers}\n{code[head:]}"
     expected, found = [kind for kind, _ in parameters(kinds)], kernel_parameters(code)
     if found != expected:
         raise PosableError(f"a kernel takes the parameters {' '.join(found)}; expected {' '.join(expected)}")
@@ -122,6 +159,19 @@ def _strided(function: Callable[..., None]) -> types.FunctionType:
     return types.FunctionType(source.__code__, names, f"{source.__name__}_cuda")
 
 
+def _staged(batch: Batch, kinds: Sequence[Kind]) -> Any:
+    """Return the batch's own code for blocks that stage the rows of some arrays."""
+    from .jit import with_compiled_kernels
+
+    names, uses = parameters_of(batch), iter(array_use(batch.function, kinds))
+    written = {}
+    for name, kind in zip(names, kinds, strict=True):
+        found = [next(uses).written for one in leaves([kind]) if one.dtype is not None]
+        written[name] = any(found)
+    source: Any = with_compiled_kernels(batch.function)
+    return ptx_arrays.staged(source, names, {name: written[name] for name in batch.staged})
+
+
 @cache
 def numba_cuda() -> Any:
     """Return numba-cuda, which hands its code to NVIDIA's compiler as that takes it soonest."""
@@ -133,7 +183,20 @@ def numba_cuda() -> Any:
 
     compile_ir: Any = nvvm.compile_ir
     nvvm.compile_ir = lambda code, **options: compile_ir(quick_to_compile(code), **options)
+    ptx_arrays.take_indices_as_they_are()
+    _count_at_once(cuda)
     return cuda
+
+
+def _count_at_once(cuda: Any) -> None:
+    """Make `counting.claim` one step of a GPU's memory: numba-cuda keeps a kernel's own code with its dispatcher."""
+    from .counting import claim
+    from .jit import dispatcher_of
+
+    def claimed(counter: Any) -> int:
+        return cuda.atomic.add(counter, 0, 1)  # type: ignore[no-any-return]
+
+    dispatcher_of(claim)._CUDATypingContext__dispatcher = cuda.jit(device=True)(claimed)
 
 
 def quick_to_compile(code: str | Sequence[str]) -> list[str]:
@@ -156,7 +219,7 @@ def quick_to_compile(code: str | Sequence[str]) -> list[str]:
     marked = [line for module in modules for line in module.split("\n") if line.startswith("!") and '"kernel"' in line]
     entries = {name for line in marked for name in NAME.findall(line)}
     lines = sum(module.count("\n") for module in modules)
-    large = LARGE if lines > WHOLE else lines
+    large = LARGE if lines > WHOLE and not _whole else lines
     return [_large_apart(NAME.sub(renamed, module), entries, large) for module in modules]
 
 
@@ -171,6 +234,20 @@ def _large_apart(module: str, entries: set[str], large: int) -> str:
             head = line.rstrip().removesuffix("{").rstrip().replace(" alwaysinline", "")
             lines[k] = f"{head} noinline{' {' if open_here else ''}"
     return "\n".join(lines)
+
+
+_whole: bool = False  # whether what is compiled now is inlined as a whole
+
+
+@contextmanager
+def _inlining(whole: bool) -> Iterator[None]:
+    """Let everything be inlined in the `with` block, if so."""
+    global _whole
+    _whole = whole
+    try:
+        yield
+    finally:
+        _whole = False
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def solve_row(
     report[i]["status"] = verdict(cause, 0.0, 0.0, off, settings[0]["aimed"], 0.0)
 
 
-@batch(rows=64, scratch=("frames", "work"))
+@batch(rows=64, scratch=("frames", "work"), whole=True, registers=128)
 def solve_rows(
     n: int,
     length: int,

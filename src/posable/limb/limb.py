@@ -364,14 +364,36 @@ class Limb:
         floats_of: np.dtype[Any] | None = None,
     ) -> tuple[Floats, Records]:
         """Return values (n, 7) and reports (n,) of one call of the kernel, where the array `like` is."""
+        if like is not None:
+            return self._run_in_stages(job, mode, like, floats_of)
         n = len(job.positions)
-        values = np.empty((n, 7)) if like is None else empty((n, 7), like, floats_of)
-        report = zero_records((n,), REPORT, like)
+        values, report = np.empty((n, 7)), zero_records((n,), REPORT)
         around = NO_OBSTACLES if obstacles is None else obstacles
         model = (job.model, self.limit_rows, self.curves, self.bones)
         obstacle_rows = (around.links, around.groups, around.rows, around.margin)
         targets = (job.positions, job.orientations, job.swivels, job.wrists)
         solve_rows(n, model, obstacle_rows, targets, mode, values, report)
+        return values, report
+
+    def _run_in_stages(
+        self, job: _Job, mode: int, like: Any, floats_of: np.dtype[Any] | None = None
+    ) -> tuple[Floats, Records]:
+        """Do `_run` on a GPU, where the array `like` is: without obstacles, and with a posture for every target."""
+        from .stages import begin_rows, closest_rows, pose_rows, search_rows
+
+        n, limits = len(job.positions), (self.limit_rows, self.curves)
+        targets = (job.positions, job.orientations, job.swivels, job.wrists)
+        values, report = empty((n, 7), like, floats_of), empty((n,), like, REPORT)
+        if self.limits is None and mode != SEARCH:
+            pose_rows(n, job.model, *targets, values, report)
+            return values, report
+        left, listed = zeros((1,), like, np.int64), empty((n,), like, np.int64)
+        begin_rows(n, job.model, *limits, *targets, mode, values, report, left, listed)
+        if mode == SEARCH:
+            count, rows = left, listed
+            left, listed = zeros((1,), like, np.int64), empty((n,), like, np.int64)
+            search_rows(n, job.model, *limits, *targets, values, report, count, rows, left, listed)
+        closest_rows(n, job.model, *limits, self.bones, *targets, mode, values, report, left, listed)
         return values, report
 
     def _avoid(

@@ -89,6 +89,24 @@ def evaluate_swivel(
     is not the target's. `wrist` is the twist and swing of the end for a target without an orientation, `bent` the mid
     joint's flexion.
     """
+    status, posture = joints_allow(limb, limits, curves, reach, target, wrist, bent, swivel)
+    if status == REACHED and around[2].shape[0] > 0 and collides(limb, around, posture):
+        return COLLISION, posture
+    return status, posture
+
+
+@kernel
+def joints_allow(
+    limb: Any,
+    limits: Records,
+    curves: Floats,
+    reach: Reach,
+    target: Goal,
+    wrist: tuple[Quat, Quat],
+    bent: Quat,
+    swivel: float,
+) -> tuple[int, Posture]:
+    """Return (REACHED, SINGULAR or LIMITS; the posture) of one candidate swivel [rad], whatever is around."""
     base, stable = base_at(limb, reach, swivel)
     twist, swing = wrist
     if not stable:
@@ -102,8 +120,6 @@ def evaluate_swivel(
         return SINGULAR, posture
     if limb["limited"] and not _wrist_within(limb, limits, curves, bent, twist, swing):
         return LIMITS, posture
-    if around[2].shape[0] > 0 and collides(limb, around, posture):
-        return COLLISION, posture
     return REACHED, posture
 
 
@@ -172,7 +188,7 @@ def solve_one(
     if mode in (FIXED, PROBE):
         state = (PREFERRED, swivel, 0.0, swivel, swivel, False, False, swivel, swivel, 0, 1)
     tests, limited, singular, collided = 0, 0, 0, 0
-    found, status, posture = False, SINGULAR, _no_posture()
+    found, status, posture = False, SINGULAR, no_posture()
     best, collided_at = posture, swivel
     while state[0] < FOUND:
         status, posture = evaluate_swivel(limb, limits, curves, around, reach, target, wrist, bent, state[1])
@@ -194,13 +210,13 @@ def solve_one(
             low, high = (limb["low"], limb["high"]) if mode == SEARCH else (swivel, swivel)
             best = closest(limb, limits, curves, reach, target, wrist, bones, low, high, swivel)
             chosen = posture_swivel(limb, best[0], best[1])
-    _report(limb, reach[0], target, best, (found, tests, limited, singular, collided), report)
+    fill_report(limb, reach[0], target, best, (found, tests, limited, singular, collided), report)
     report["swivel"] = chosen
     return values_of(limb, best[0], best[1], best[2], best[3])
 
 
 @kernel
-def _report(
+def fill_report(
     limb: Any, flags: int, target: Goal, posture: Posture, counts: tuple[bool, int, int, int, int], report: Any
 ) -> None:
     """Fill the report: the errors of the returned posture by forward kinematics, and the status they deserve."""
@@ -234,7 +250,8 @@ def _report(
 
 
 @kernel
-def _no_posture() -> Posture:
+def no_posture() -> Posture:
+    """Return the posture with no rotations."""
     return ((1.0, 0.0, 0.0, 0.0), 0.0, (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 
 
@@ -262,29 +279,29 @@ def solve_row(
     if oriented:
         q = (orientations[i, 0], orientations[i, 1], orientations[i, 2], orientations[i, 3])
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    start = swivels[_row(i, swivels.shape[0])]
+    start = swivels[one_of(i, swivels.shape[0])]
     if not (vec_in_extent(e) and math.isfinite(start) and math.isfinite(size) and size > 1e-150):
         for k in range(7):
             values[i, k] = 0.0
-        straight = _no_posture()
+        straight = no_posture()
         report[i]["status"] = INVALID
-        report[i]["swivel"] = posture_swivel(limb[_row(i, limb.shape[0])], straight[0], straight[1])
+        report[i]["swivel"] = posture_swivel(limb[one_of(i, limb.shape[0])], straight[0], straight[1])
         report[i]["position_error"], report[i]["orientation_error"] = math.inf, math.inf
         return
     q = (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
-    k = _row(i, wrists.shape[0])
+    k = one_of(i, wrists.shape[0])
     middle, swing = (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     if not oriented:
         _, middle, swing = rotations_of((0.0, 0.0, 0.0, 0.0, wrists[k, 0], wrists[k, 1], wrists[k, 2]))
-    near = (links, groups, obstacles[_row(i, obstacles.shape[0])], margin)
-    one, target = limb[_row(i, limb.shape[0])], (e, q, oriented)
+    near = (links, groups, obstacles[one_of(i, obstacles.shape[0])], margin)
+    one, target = limb[one_of(i, limb.shape[0])], (e, q, oriented)
     v = solve_one(one, limits, curves, bones, near, target, (middle, swing), start, mode, report[i])
     for j in range(7):
         values[i, j] = v[j]
 
 
 @kernel
-def _row(i: int, rows: int) -> int:
+def one_of(i: int, rows: int) -> int:
     """Return the row of target i in an array that has one row for all of them, or one for each."""
     return int(np.int64(i)) if rows > 1 else 0  # a parallel loop counts without a sign
 

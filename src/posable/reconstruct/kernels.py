@@ -33,7 +33,7 @@ from .packed import (
     set_vec,
     vec_from,
 )
-from .prior_kernels import Network, store_past
+from .prior_kernels import ASK, Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
 from .track_state import calm_hips, heading_before, requested_orientation, store_frame, take_inputs
@@ -43,7 +43,9 @@ MET = 1e-6  # [m]: a point nearer than this is met
 
 
 @kernel
-def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
+def reconstruct_row(
+    i: int, t: int, figure: Figure, net: Network, memory: Records, dt: float, stage: int, rows: Rows
+) -> None:
     """Reconstruct the body of row i (Algorithm 1), `dt` [s] after the frame that `memory` has of track t."""
     before = heading_before(t, memory)
     lost = count_lost(i, rows)
@@ -57,7 +59,9 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
         if rows.known[i] & 3 == 0:
             refuse(i, figure, before, rows)
             return
-        position, x = predict_trunk(i, t, net, figure, memory, dt, rows)
+        position, x = predict_trunk(i, t, net, figure, memory, dt, stage, rows)
+        if stage == ASK:
+            return
     else:
         if not estimate_ends(i, figure, rows, before):
             refuse(i, figure, before, rows)
@@ -230,12 +234,13 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
 
 
 @batch(rows=64, scratch=SCRATCH, interleaved=("translation", "rotations"))
-def reconstruct_rows(n: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
+def reconstruct_rows(n: int, figure: Figure, net: Network, memory: Records, dt: float, stage: int, rows: Rows) -> None:
     """Reconstruct n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
 
-    Each continues from its row of `memory`; without rows, poses are independent: tracks of one frame.
+    Each continues from its row of `memory`; without rows, poses are independent: tracks of one frame. Of these the
+    network may be evaluated by others, for all of them at once, between two calls: `stage` is ASK, then ANSWERED.
     """
     frames = rows.points.shape[0] // n
     for t in prange(n):
         for f in range(frames):
-            reconstruct_row(t * frames + f, t, figure, net, memory, dt, rows)
+            reconstruct_row(t * frames + f, t, figure, net, memory, dt, stage, rows)

@@ -80,6 +80,10 @@ TRUNK, ARMS, LEGS, LEAN, STRIDE, DOUBT = 2, 3, 4, 5, 6, 7  # of `Network.scales`
 # First columns of the parts of a row of scratch:
 FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 360, 720, 800, 872, 904
 
+WHOLE, ASK, ANSWERED = range(3)
+"""How much of a row is done: all of it; what is before the network; or what is after it, which was evaluated meanwhile
+(`prior_layers`)."""
+
 Weights: TypeAlias = NDArray[np.float32]
 
 INPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")], align=True)
@@ -311,10 +315,7 @@ def write_paths(i: int, t: int, net: Network, memory: Records, rows: Rows, size:
 def evaluate(net: Network, work: Floats) -> None:
     """Evaluate the network from features to output, through s and a."""
     features, s_count = net.inputs.shape[0], net.sizes[0]
-    for k in range(features):
-        row = net.inputs[k]
-        value = work[FEATURES + row["one"]] * row["scale"] + work[FEATURES + row["other"]] * row["other_scale"]
-        work[SIDES + k] = min(max(value, -MOST_AWAY), MOST_AWAY)
+    split_sides(net, work)
     s, a = work[SIDES : SIDES + s_count], work[SIDES + s_count : SIDES + features]
     here, bias, at = HIDDEN, 0, 0
     for layer in range(2, net.sizes.shape[0] - 2):
@@ -340,9 +341,24 @@ def evaluate(net: Network, work: Floats) -> None:
     at, middle = end, end + s.shape[0] * os
     add_known(net.weights[at:middle], s, out_s)
     add_known(net.weights[middle : middle + a.shape[0] * oa], a, out_a)
+    join_sides(net, work)
+
+
+@kernel
+def split_sides(net: Network, work: Floats) -> None:
+    """Make s and a of the features."""
+    for k in range(net.inputs.shape[0]):
+        row = net.inputs[k]
+        value = work[FEATURES + row["one"]] * row["scale"] + work[FEATURES + row["other"]] * row["other_scale"]
+        work[SIDES + k] = min(max(value, -MOST_AWAY), MOST_AWAY)
+
+
+@kernel
+def join_sides(net: Network, work: Floats) -> None:
+    """Make what the network says of s and a of its output."""
     for k in range(ANSWERS):
         work[PREDICTED + k] = 0.0
-    for k in range(os + oa):
+    for k in range(net.outputs.shape[0]):
         row, value = net.outputs[k], work[OUT + k]
         work[PREDICTED + row["one"]] += row["scale"] * value
         work[PREDICTED + row["other"]] += row["other_scale"] * value
@@ -411,9 +427,15 @@ def twins(s: Floats, a: Floats) -> None:
     x sigmoid(x).
     """
     for k in range(s.shape[0]):
-        p, m = s[k] + a[k], s[k] - a[k]
-        p, m = 0.5 * p * (1.0 + p * of_root(1.0 + p * p)), 0.5 * m * (1.0 + m * of_root(1.0 + m * m))
-        s[k], a[k] = FRACTION * (p + m), FRACTION * (p - m)
+        s[k], a[k] = twin(s[k], a[k])
+
+
+@kernel
+def twin(s: float, a: float) -> tuple[float, float]:
+    """Return the sum and the difference of a unit and its mirror twin."""
+    p, m = s + a, s - a
+    p, m = 0.5 * p * (1.0 + p * of_root(1.0 + p * p)), 0.5 * m * (1.0 + m * of_root(1.0 + m * m))
+    return FRACTION * (p + m), FRACTION * (p - m)
 
 
 @kernel

@@ -45,7 +45,20 @@ from .prior_follow import (
     remember_ends,
     within,
 )
-from .prior_kernels import Network, Prediction, evaluate, fit_said, frame_of_known, predicted, write_features
+from .prior_kernels import (
+    ANSWERED,
+    ASK,
+    WHOLE,
+    Network,
+    Prediction,
+    evaluate,
+    fit_said,
+    frame_of_known,
+    join_sides,
+    predicted,
+    split_sides,
+    write_features,
+)
 from .prior_layout import END_POSITIONS, ENDS, MIDS
 from .prior_spine import ROTATED, bend_of, chain_bends, fit_length, pelvis_said, said_in_world
 from .spine import bend_to, clamp_spine, finish_trunk, place_spine
@@ -58,18 +71,25 @@ PULLS, FITS = 8, 3  # steps of estimated hips towards feet; times that the spine
 
 @kernel
 def predict_trunk(
-    i: int, t: int, net: Network, figure: Figure, memory: Records, dt: float, rows: Rows
+    i: int, t: int, net: Network, figure: Figure, memory: Records, dt: float, stage: int, rows: Rows
 ) -> tuple[Vec3, Vec3]:
     """Fill in missing ends in `rows.goals`, `rows.trunk` and `rows.guess`; return (position of the hips [m], X of the
-    pelvis). One of hips and head is known.
+    pelvis). One of hips and head is known. `stage`: `prior_kernels.WHOLE`, or ASK and then ANSWERED.
     """
     before = (0.0, 0.0, 0.0)
     if memory.shape[0] > 0:
         before = vec_from(memory[t]["shown_heading"])
     x, y, shown = frame_of_known(i, figure, rows, before)
     prediction = Prediction(x, y, rows.work[t])
-    write_features(i, t, net, figure, memory, rows, prediction)
-    evaluate(net, prediction.work)
+    if stage != ANSWERED:
+        write_features(i, t, net, figure, memory, rows, prediction)
+    if stage == ASK:
+        split_sides(net, prediction.work)
+        return y, x
+    if stage == WHOLE:
+        evaluate(net, prediction.work)
+    else:
+        join_sides(net, prediction.work)
     fit_said(net, prediction.work)
     fade(i, t, net, figure, memory, dt, before, rows, prediction)
     if memory.shape[0] > 0 and dt > 0.0:

@@ -33,7 +33,8 @@ from .packed import (
     pack_figure,
 )
 from .prior import Prior, no_network, prior_of
-from .prior_kernels import Network
+from .prior_kernels import ANSWERED, ASK, WHOLE, Network
+from .prior_layers import Layers, can_multiply
 from .solutions import NO_ERRORS, ReconstructMotionSolution, ReconstructSolution, motion_solution
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class SequentialIK:
         """The learned model, or None."""
         self._net = no_network() if self.prior is None else self.prior.network(body, self._figure)
         self._spare: list[Rows] = []
+        self._layers: dict[Any, Layers] = {}  # on GPUs, by library and GPU
 
     def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> ReconstructSolution:
         """Return bodies from points, independent of each other: none has a frame before it.
@@ -245,8 +247,18 @@ class SequentialIK:
 
     def _reconstruct(self, tracks: int, rows: Rows, memory: Records = NO_STATE, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
-        if len(rows.points):
-            reconstruct_rows(tracks, self._figure, self._net, memory, dt, rows)
+        if not len(rows.points):
+            return
+        if self.prior is not None and not len(memory) and can_multiply(rows.points):
+            points: Any = rows.points
+            key = (points.library, points.device)
+            if key not in self._layers:
+                self._layers[key] = Layers(self._net, points)
+            reconstruct_rows(tracks, self._figure, self._net, memory, dt, ASK, rows)
+            self._layers[key].evaluate(rows.work)
+            reconstruct_rows(tracks, self._figure, self._net, memory, dt, ANSWERED, rows)
+        else:
+            reconstruct_rows(tracks, self._figure, self._net, memory, dt, WHOLE, rows)
 
     def room(self, points: Floats, orientations: Orientations | None) -> tuple[Figure, Network, Rows]:
         """Return what kernels take that ask the network about points (N, M, 3), each row a track of its own."""

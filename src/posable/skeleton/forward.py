@@ -115,7 +115,10 @@ def forward_row(
         set_quat(orientations, i, j, mul(orientation, quat_at(rotations, i, j)))
 
 
-@batch(rows=256, interleaved=("translation", "rotations", "offsets", "positions", "orientations"))
+POSE = ("translation", "rotations", "offsets", "positions", "orientations")
+
+
+@batch(rows=256, interleaved=POSE, staged=(*POSE[:2], *POSE[3:]), single=POSE)
 def forward_rows(
     n: int,
     joints: Records,
