@@ -112,18 +112,21 @@ def height(offsets: Tensor) -> Tensor:
     length = offsets.norm(dim=-1)
     leg = 0.5 * (length[:, 17] + length[:, 20] + length[:, 18] + length[:, 21])
     pelvis = 0.5 * (offsets[:, 16, 1].abs() + offsets[:, 19, 1].abs())
-    torso, neck = offsets[:, 3:6].sum(1).norm(dim=-1), offsets[:, 6:8].sum(1).norm(dim=-1)
+    torso, neck = offsets[:, 2:6].sum(1).norm(dim=-1), offsets[:, 6:8].sum(1).norm(dim=-1)
     return leg + pelvis + torso + neck
 
 
 def proportions(offsets: Tensor, tall: Tensor) -> Tensor:
-    """(B, 9) as `posable.reconstruct.prior.proportions`."""
+    """(B, 18) as `posable.reconstruct.mirrors.proportions`."""
     length = offsets.norm(dim=-1)
     limbs = [0.5 * (length[:, a] + length[:, b]) for a, b in ((10, 14), (11, 15), (17, 20), (18, 21))]
     widths = [(offsets[:, a] - offsets[:, b]).norm(dim=-1) for a, b in ((9, 13), (16, 19))]
-    chord, trunk = offsets[:, 3:8].sum(1).norm(dim=-1), length[:, 3] + length[:, 4]
-    shoulders = 0.5 * (offsets[:, 9, 1] + offsets[:, 13, 1])
-    return torch.stack([*limbs, chord, trunk, *widths, shoulders], -1) / tall[:, None]
+    chest, neck, head = (offsets[:, 2:n].sum(1) for n in (5, 6, 8))
+    legs, trunk = 0.5 * (offsets[:, 16] + offsets[:, 19]), length[:, 2] + length[:, 3] + length[:, 4]
+    shoulders = chest + 0.5 * (offsets[:, 8] + offsets[:, 9] + offsets[:, 12] + offsets[:, 13])
+    lengths = [*limbs, head.norm(dim=-1), trunk, *widths, shoulders[:, 1] - neck[:, 1], length[:, 2]]
+    ahead = [at[:, 2] for at in (offsets[:, 2], chest, neck, head, shoulders, legs)]
+    return torch.stack([*lengths, *ahead, neck[:, 1], legs[:, 1]], -1) / tall[:, None]
 
 
 def frame_of(y: Tensor, x: Tensor) -> Tensor:
@@ -150,7 +153,7 @@ def _bases(to: list[int], sign: list[float], size: int) -> tuple[Tensor, Tensor]
 
 def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> Tensor:
     """Orientations (B, 6, 3, 3) of the spine's joints in the pelvis' frame, each turned a little to give the chord its
-    length.
+    length; the segment from the hips to the first of them is rigid with the pelvis.
     """
     local = exp(vectors)
     chain = [local[:, 0]]
@@ -159,7 +162,7 @@ def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> Tensor:
     bends, bones = torch.stack(chain, 1), offsets[:, 3:8]
     for _ in range(2):  # Newton's steps of turning all segments towards the chord, or away from it
         steps = turned(bends[:, :5], bones)
-        chord = steps.sum(1)
+        chord = offsets[:, 2] + steps.sum(1)
         now = chord.norm(dim=-1, keepdim=True)
         normal = cross(unit(steps), (chord / now)[:, None].expand_as(steps))
         sine = (normal * normal).sum(-1, keepdim=True).add(1e-8).sqrt()
@@ -225,7 +228,7 @@ class Sample(NamedTuple):
         up = turned(back, self.up)
         above = (now[:, :2, 1] - self.level[:, None]) / tall[:, None] * known[:, :2] * self.floor[:, None]
         chord = (known[:, 0] * known[:, 1]) * (now[:, 1] - now[:, 0]).norm(dim=-1)
-        long = self.offsets[:, 3:8].sum(1).norm(dim=-1)
+        long = self.offsets[:, 2:8].sum(1).norm(dim=-1)
         chord = 10.0 * (chord / long - known[:, 0] * known[:, 1])
         parts = [known, places.flatten(1), paths.flatten(1), turns, axes[:, 0].flatten(1)]
         parts += [(axes[:, 1] - axes[:, 0]).flatten(1), up, above, chord[:, None], proportions(self.offsets, tall)]
@@ -241,9 +244,9 @@ def oriented_as(axes: Tensor) -> Tensor:
 class Net(torch.nn.Module):
     """The mirrored network of `prior_kernels`; `hidden` counts pairs of units."""
 
-    def __init__(self, hidden: list[int], dropout: float) -> None:
+    def __init__(self, hidden: list[int]) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.register_buffer("dropout", torch.zeros(()), persistent=False)  # in training
         for name, groups, size in (("in", feature_groups(), FEATURES), ("out", answer_groups(), ANSWERS)):
             kept, gone = _bases(*mirrored_groups(groups), size)
             self.register_buffer(f"{name}_s", kept)
@@ -290,7 +293,7 @@ class Net(torch.nn.Module):
             u, v = kept(s), gone(a)
             plus, minus = _bent(u + v), _bent(u - v)
             s, a = SHARE * (plus + minus), SHARE * (plus - minus)
-            if self.dropout and self.training:
+            if self.training:
                 stays = (torch.rand_like(s) > self.dropout) / (1 - self.dropout)
                 s, a = s * stays, a * stays
         s, a = straight_s + self.s[-1](s), straight_a + self.a[-1](a)
@@ -324,7 +327,7 @@ def reconstruct(said: Tensor, sample: Sample) -> tuple[Tensor, Tensor]:
     head = torch.where(known[:, 1:2] > 0.0, now[:, 1], hips + chord)
     bends, world = _trunk(said, frame, offsets, head - hips, given, turns)
     world = [world, world, *(product(world, bends[:, k]) for k in range(6))]
-    places = [hips, hips, hips]
+    places = [hips, hips, hips + turned(world[0], offsets[:, 2])]
     for k in range(5):
         places.append(places[2 + k] + turned(world[2 + k], offsets[:, 3 + k]))
     world[7] = torch.where(turns[:, 1], given[:, 1], world[7])
@@ -353,7 +356,8 @@ def _trunk(
     estimate = product(frame, torch.stack([x, y, cross(x, y)], -1))
     length = goal.norm(dim=-1, keepdim=True).clamp_min(1e-3)
     bends = _spine(said[:, 18:36].reshape(-1, 6, 3), offsets, length)
-    way, aim = unit(turned(bends[:, :5], offsets[:, 3:8]).sum(1)), goal / length
+    way = unit(offsets[:, 2] + turned(bends[:, :5], offsets[:, 3:8]).sum(1))
+    aim = goal / length
     pelvis = torch.where(turns[:, 0], given[:, 0], product(between(turned(estimate, way), aim), estimate))
     bent = between(way, turned(given[:, 0].transpose(1, 2), aim))
     return torch.where(turns[:, :1], product(bent[:, None], bends), bends), pelvis

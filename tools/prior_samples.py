@@ -35,7 +35,11 @@ ALONE, PACE, TILT = 0.15, 0.2, 0.05  # share without a past; log; [rad]
 HEADING, NO_HEADING, UNSURE = 0.3, 0.3, 0.1  # [rad] of the heading before; share without; [rad] of the frame
 NO_FLOOR, BOTH_FEET, FLOOR = 0.15, 0.8, 0.02  # share without a floor; where both feet are known; its error [m]
 TUMBLED = 0.04  # share of samples turned any way about the hips
-BONES, HABIT = 0.1, 0.06  # log of lengths, [rad]
+BONES, UNUSUAL, HABIT = 0.05, 0.2, 0.06  # log of lengths, and of those of the most unusual bodies; [rad]
+ANKLE = 0.044  # heights that ankles are above the floor
+# Of the most unusual bodies, in heights: how far hips, legs, the spine's joints and shoulders are moved.
+HIPS_AHEAD, HIPS_UP, LEGS_AHEAD, LEGS_UP, CURVED = 0.05, 0.05, 0.04, 0.02, 0.015
+SHOULDERS_AHEAD, SHOULDERS_UP, SHOULDERS_DOWN = 0.02, 0.03, 0.03
 MIXED = 0.12  # share of clips whose left or right arm is another clip's
 GROUPS = ((3, 4), (5, 8, 12), (6, 7), (10, 14), (11, 15), (17, 20), (18, 21), (9, 13), (16, 19))  # bones of one scale
 HABITS = (0, 2, 3, 4, 5, 6, 7, 9, 13, 16, 19)  # joints
@@ -92,8 +96,8 @@ class Poses:
 class Bodies:
     """The poses with other proportions, habits and arms by clip, or the real ones, in memory that stays where it is."""
 
-    def __init__(self, poses: Poses) -> None:
-        self.poses = poses
+    def __init__(self, poses: Poses, unusual: float = 1.0) -> None:
+        self.poses, self.unusual = poses, unusual
         self.offsets, self.tall = poses.offsets.clone(), poses.tall.clone()
         self.places, self.world = body.forward(poses.local, self.offsets[poses.clip], poses.root)
         self.joints = torch.tensor(body.JOINTS, device=DEVICE)
@@ -104,27 +108,61 @@ class Bodies:
     def vary(self, *, real: bool) -> None:
         """Draw other bodies, or take the real ones."""
         poses = self.poses
-        offsets, local = poses.offsets, poses.local
+        offsets, local, root = poses.offsets, poses.local, poses.root
         if not real:
             count = len(poses.tall)
-            scale = torch.ones(count, 22, 3, device=DEVICE)
-            for group in GROUPS:
-                size = torch.exp(BONES * normal(count, 1))
-                for j in group:
-                    scale[:, j] = size
-            scale[:, [9, 13], 0] *= torch.exp(BONES * normal(count, 1))
-            offsets = poses.offsets * scale
+            offsets, moved = self._other_offsets()
             habit = torch.zeros(count, 22, 3, device=DEVICE)
             habit[:, list(HABITS)] = HABIT * normal(count, len(HABITS), 3)
             habit[:, 2:8] *= 0.7
             local = body.product(self._mixed(), body.exp(habit)[poses.clip])
+            root = root * (high_hips(offsets + moved) / high_hips(poses.offsets))[poses.clip, None]
+            root = root + body.turned(local[:, 0], moved[poses.clip, 16])
         self.offsets.copy_(offsets)
         self.tall.copy_(body.height(offsets))
-        places, world = body.forward(local, offsets[poses.clip], poses.root)
+        places, world = body.forward(local, offsets[poses.clip], root)
         self.places.copy_(places)
         self.world.copy_(world)
         self.points.copy_(places[:, self.joints])
         self.turns.copy_(world[:, self.joints][..., :2].transpose(-1, -2))
+
+    def _other_offsets(self) -> tuple[Tensor, Tensor]:
+        """(offsets of other bodies (C, 22, 3), how far their hips' joint has moved away from legs and spine).
+
+        Every clip draws how unusual its body is. Bones have other lengths; hips, as rigs place them, are elsewhere
+        between legs and spine; legs are elsewhere below the spine; the spine is curved otherwise; shoulders are lower;
+        and joints of the spine are higher up.
+        """
+        poses = self.poses
+        count, unusual = len(poses.tall), self.unusual * uniform(len(poses.tall), 1)
+        scale, bones = torch.ones(count, 22, 3, device=DEVICE), BONES + UNUSUAL * unusual
+        for group in GROUPS:
+            size = torch.exp(bones * normal(count, 1))
+            for j in group:
+                scale[:, j] = size
+        scale[:, [9, 13], 0] *= torch.exp(bones * normal(count, 1))
+        size = unusual * poses.tall[:, None]
+        shift = torch.zeros(count, 22, 3, device=DEVICE)
+        shift[:, 3:8, 2] = CURVED * size * normal(count, 5)
+        shift[:, [8, 12], 2] = shift[:, 5:6, 2]
+        shift[:, [9, 13], 1] = size * (SHOULDERS_UP * normal(count, 1) - SHOULDERS_DOWN)
+        shift[:, [16, 19], 1] = LEGS_UP * size * normal(count, 1)
+        shift[:, [16, 19], 2] = LEGS_AHEAD * size * normal(count, 1)
+        shift[:, [9, 13], 2] = SHOULDERS_AHEAD * size * normal(count, 1)
+        offsets = poses.offsets * scale + shift
+        up = uniform(count, 3, 1) * (uniform(count, 3, 1) < unusual[:, None])  # of the segments above
+        neck, chest, rigid = up[:, 0] * offsets[:, 6], up[:, 1] * offsets[:, 5], up[:, 2] * offsets[:, 3]
+        offsets[:, 5] += neck - chest
+        offsets[:, 6] -= neck
+        offsets[:, 4] += chest
+        offsets[:, [8, 12]] -= chest[:, None]
+        hips = torch.cat([0.0 * size, HIPS_UP * size * normal(count, 1), HIPS_AHEAD * size * normal(count, 1)], 1)
+        offsets[:, 3] -= rigid
+        offsets[:, 2] += rigid - hips
+        offsets[:, [16, 19]] -= hips[:, None]
+        moved = torch.zeros_like(offsets)
+        moved[:, [16, 19]] = hips[:, None]
+        return offsets, moved
 
     def _mixed(self) -> Tensor:
         """Local rotations, an arm of some clips from another one, which is repeated where it is shorter."""
@@ -158,6 +196,13 @@ class Bodies:
         found = [self.at(i, back, part) for back in (0, *STEPS_BACK)]
         axes = torch.stack([found[0][1], found[1 + ORIENTATION_LAG][1]], 1)
         return torch.stack([points for points, _ in found], 1), axes
+
+
+def high_hips(offsets: Tensor) -> Tensor:
+    """(C,) [m] how high hips are above the floor when a body stands."""
+    length = offsets.norm(dim=-1)
+    legs = 0.5 * (length[:, 17] + length[:, 18] + length[:, 20] + length[:, 21])
+    return legs - 0.5 * (offsets[:, 16, 1] + offsets[:, 19, 1]) + ANKLE * body.height(offsets)
 
 
 def drawn(bodies: Bodies, i: Tensor, twins: int = 0) -> tuple[body.Sample, Tensor]:

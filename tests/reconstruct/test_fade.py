@@ -8,7 +8,7 @@ from posable.evaluate.measures import scored_joints
 from posable.evaluate.reconstruct import motion_of
 from posable.reconstruct.mirrors import proportions
 from posable.reconstruct.prior_fade import weight_of
-from posable.reconstruct.prior_kernels import DOUBT, PREDICTED, TRUNK
+from posable.reconstruct.prior_kernels import DOUBT, LEGS, PREDICTED, TRUNK
 from posable.reconstruct.prior_layout import ERRORS
 
 THREE = ("head", "left_hand", "right_hand")
@@ -71,7 +71,7 @@ def test_the_weight_is_continuous_and_falls_with_the_expected_error(body):
 
 
 def test_a_stream_that_leaves_what_is_known_does_not_jump(body, walk):
-    """The head sinks below the hands within two seconds and rises; without fading the hips jump by a metre."""
+    """The head sinks below the hands within two seconds and rises; without fading a foot jumps by 0.3 m."""
     solver, points = ps.SequentialIK(body, markers=THREE), np.repeat(seen(body, walk, THREE)[:1], 240, axis=0)
     swing = np.sin(np.linspace(0.0, np.pi, 240))
     points[:, :, 1] -= 1.3 * swing[:, None] * [1.0, 0.6, 0.2]
@@ -79,7 +79,7 @@ def test_a_stream_that_leaves_what_is_known_does_not_jump(body, walk):
     assert away.min() < 0.8 and away.max() > 0.9
     assert np.abs(np.diff(away)).max() < 0.1
     assert largest_step(body, solver, points) < 0.1
-    assert largest_step(body, fading(solver, -50.0), points) > 0.5
+    assert largest_step(body, fading(solver, -50.0), points) > 0.25
 
 
 def largest_step(body, solver, points):
@@ -143,10 +143,10 @@ def test_a_weight_between_gives_a_body_between(body, walk):
 
 
 def test_lengths_of_people_stay_and_those_of_others_are_brought_to_them(body, characters):
-    vrm = ps.Humanoid(ps.load(characters / "VRMC_materials_mtoon_UV_Animation_Test.vrm").skeleton)
-    people, other = ps.SequentialIK(body)._net.scales, ps.SequentialIK(vrm)._net.scales
+    knight = ps.Humanoid(ps.load(characters / "KayKit_Knight.glb").skeleton)
+    people, other = ps.SequentialIK(body)._net.scales, ps.SequentialIK(knight)._net.scales
     assert np.abs(people[: DOUBT - 2] - 1.0).max() < 0.06
-    assert other[1] > 1.05 and other[TRUNK] < 0.95  # its head is lower for its bones, its trunk longer
+    assert other[0] > 1.5 and other[TRUNK] < 0.8 and other[LEGS] > 1.4  # a quarter of his height are legs
 
 
 @pytest.mark.parametrize("name", ["VRMC_materials_mtoon_UV_Animation_Test.vrm", "CesiumMan.glb"])

@@ -144,7 +144,7 @@ def slow_network(prior, sides, answers):
 
     weights, at = prior._weights.astype(np.float64), 0
     s, a, *hidden, os, oa = prior._sizes.tolist()
-    sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -1.0, 1.0)
+    sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -3.0, 3.0)
     sides = np.clip(sides, -5.0, 5.0)
     first = (sides[:s], sides[s:])
     kept, gone = first

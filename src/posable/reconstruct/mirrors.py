@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 1e-9  # of a feature's deviation
 LANES = 8  # numbers in the longest vectors that processors have
-USUAL = 1.0  # standard deviations: proportions further off are clamped to this
+USUAL = 3.0  # standard deviations: proportions further off are clamped to this
 
 
 def whole(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -33,18 +33,25 @@ def records(dtype: np.dtype[Any], columns: Floats) -> Records:
 
 
 def proportions(body: Humanoid) -> Floats:
-    """Return nine lengths (9,) of the neutral pose, in joint heights: upper arm, forearm, thigh, calf, chord from hips
-    to head, spine up to the joint that carries the arms, widths of shoulders and hips, shoulders above the base of the
-    neck.
+    """Return eighteen lengths (18,) of the neutral pose, in joint heights: upper arm, forearm, thigh, calf, chord from
+    hips to head, spine up to the joint that carries the arms, widths of shoulders and hips, shoulders above the base of
+    the neck; the spine's first segment, and how far it leads forward; how far forward of the hips are the joint that
+    carries the arms, the base of the neck, head, shoulders and legs; above them the base of the neck and the legs.
     """
     positions, measures, roles = body.neutral_frames.positions, body.measures, body.roles
-    shoulders = positions[[roles["left_upper_arm"], roles["right_upper_arm"]]]
-    neck = positions[roles.get("neck", roles["head"])]
-    chord = np.linalg.norm(body.packed.stance["hips_to_head"][0])
-    spine = np.linalg.norm(body.packed.spine["offset"][1 : body.chest + 1], axis=-1).sum()
+    spine, hips = positions[list(body.spine)], positions[roles["hips"]]
+    neck, head = positions[roles.get("neck", roles["head"])] - hips, positions[roles["head"]] - hips
+    shoulders, legs = (
+        positions[[roles[f"{side}_{part}"] for side in ("left", "right")]].mean(0) - hips
+        for part in ("upper_arm", "upper_leg")
+    )
+    segments = np.linalg.norm(np.diff(spine, axis=0), axis=-1)
     lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
-    widths = [measures["torso_width"], measures["pelvis_width"]]
-    return np.array([*lengths, chord, spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.joint_height
+    lengths += [float(np.linalg.norm(head)), float(segments[: body.chest].sum())]
+    lengths += [measures["torso_width"], measures["pelvis_width"]]
+    lengths += [shoulders[1] - neck[1], segments[0]]
+    ahead = [at[2] for at in (spine[1] - hips, spine[body.chest] - hips, neck, head, shoulders, legs)]
+    return np.array([*lengths, *ahead, neck[1], legs[1]]) / body.joint_height
 
 
 def weight_count(sizes: list[int]) -> int:

@@ -45,7 +45,7 @@ MOST_BYTES = 8_000_000  # of a prior's file
 SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
 """Where the joints of the learned spine sit (`Humanoid.arc_length`): hips, three of the trunk, neck (2), head."""
 SPINE_CHEST = 3
-DOUBTED = 0.097
+DOUBTED = 0.187
 """By how much the logarithm of the expected error rises for each standard deviation by which a body's proportions
 differ (root mean square), as far as fading goes: `tools/fit_fade.py`."""
 _NETWORK = {
@@ -63,8 +63,8 @@ class Prior:
     Args:
         sizes: of the network, as `Network.sizes` has them.
         weights: (W,) as `Network.weights` has them, with biases before each layer.
-        centre: (353,) what features are counted from where they are known.
-        deviation: (353,) root mean squares of the symmetric parts of the features, then of the antisymmetric ones.
+        centre: (362,) what features are counted from where they are known.
+        deviation: (362,) root mean squares of the symmetric parts of the features, then of the antisymmetric ones.
         origin: where it comes from: data, its hash, seed, script.
     """
 
@@ -154,7 +154,7 @@ class Prior:
         inputs = np.delete(self._inputs, always)
         known = self._centre[BODY:] + usual * self._deviation[always]
         lengths = lengths_of(known) / own_lengths(body, figure)
-        scales = np.array([*lengths, *leans(body), DOUBTED * np.sqrt((away * away).mean())])
+        scales = np.array([*lengths, *leans(body, known), DOUBTED * np.sqrt((away * away).mean())])
         return Network(layers, weights, biases, inputs, self._outputs, self._centre, spine, scales)
 
     def _summed(self, usual: Floats) -> tuple[NDArray[np.float32], Floats]:

@@ -22,7 +22,7 @@ from .prior_layout import AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEA
 from .spine import pelvis_frame, shape_spine
 from .untracked import HANGING, estimate_ends, stand
 
-BEGINS, ENDS_AFTER = -2.898, 2.925  # logarithms of expected errors [heights] at which the weight begins to fall, and
+BEGINS, ENDS_AFTER = -3.290, 3.432  # logarithms of expected errors [heights] at which the weight begins to fall, and
 # over which it falls to 0
 BENT = 0.3  # of the upper bone: how far an elbow or knee is guessed beside the line to the end
 

@@ -22,7 +22,8 @@ IN_REACH = 1.0 - 3e-5  # of a leg or a chord: bending the spine to the head rota
 LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer to the hips
 FOLLOW = 0.2  # [s] in which what was lost follows the network by 1 - 1/e
 FASTEST = 3.0  # [joint heights a second] of points that are estimated
-SLOW, SURE = 3.0, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
+SLOW, SURE = 6.0, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
+SLOWEST = 0.12  # [s] at most
 SLOW_LOST = 1.2  # [s] the same while points are lost
 QUICK = 2.0  # [heights/s], [rad/s]: what is followed at that rate is followed in half of it
 TRUNK = ((AXES, 2), (BENDS, 6), (TO_HEAD, 1))
@@ -53,7 +54,7 @@ def ease_changes(
             work[PREDICTED + k] += left * gaps[k]
     if not first and error > SURE:
         if sees_all(i, figure, rows):
-            follow_calmly(said, SLOW * (error - SURE), dt, QUICK, work)
+            follow_calmly(said, min(SLOW * (error - SURE), SLOWEST), dt, QUICK, work)
         else:
             follow_calmly(said, SLOW_LOST * (error - SURE), dt, math.inf, work)
     for k in range(SAID):

@@ -78,7 +78,7 @@ SHOWN = 0.05  # a sum of what shows where left is that is shorter shows nothing
 TRUNK, ARMS, LEGS, LEAN, STRIDE, DOUBT = 2, 3, 4, 5, 6, 7  # of `Network.scales`, after hips and head
 
 # First columns of the parts of a row of scratch:
-FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 360, 720, 800, 872, 904
+FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 368, 736, 816, 888, 920
 
 WHOLE, ASK, ANSWERED = range(3)
 """How much of a row is done: all of it; what is before the network; or what is after it, which was evaluated meanwhile

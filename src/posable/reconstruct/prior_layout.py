@@ -11,7 +11,7 @@ POINTS = 13
 """`packed.SLOTS`: hips, head, hands, feet, elbows, knees, chest, shoulders; left before right."""
 LAGS = (0.1, 0.2, 0.5)  # [s]: of the points' paths
 ORIENTATION_LAG = 1  # which of them the orientations' path has
-PROPORTIONS = 9
+PROPORTIONS = 18
 KNOWN = 0  # first numbers of its parts: whether each point is known
 POSITIONS = KNOWN + POINTS  # from the origin, in heights
 PATHS = POSITIONS + 3 * POINTS  # where they were at each lag, from where they are now

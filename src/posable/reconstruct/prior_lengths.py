@@ -1,7 +1,7 @@
 """Lengths of a body next to those of the people that a prior was learned from.
 
-A network has seen hips as high above the floor, and trunks, arms and legs as long for a body's height, as people of CMU
-have them. A body that differs is shown to it as the nearest one that it knows, and what it says is brought back
+A network has seen people of CMU with trunks, arms and legs of many lengths, and hips, spines and shoulders where rigs
+have them. A body that differs more is shown to it as the nearest one that it knows, and what it says is brought back
 (`prior_kernels.from_origin`, `prior_kernels.fit_said`).
 """
 
@@ -17,18 +17,24 @@ from .packed import HEAD, HIPS, LEFT_FOOT, RIGHT_FOOT, Figure
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-ANKLE, DROP, HEAD_AHEAD, LEGS_AHEAD = 0.044, 0.064, -0.015, -0.054
-"""Of CMU's people who stand: ankles above the floor and hips above the legs, in joint heights; the angles [rad] of the
-lines from hips to head and from ankles to hips, forward of the vertical."""
+ANKLE = 0.044  # of people who stand: above the floor, in joint heights
+HEAD_AHEAD, LEGS_AHEAD, LEGS_UP = 13, 15, 17  # of `mirrors.proportions`
 
 
 def lengths_of(proportions: Floats) -> Floats:
-    """Return lengths (5,) in joint heights of one of CMU's people with proportions (9,): hips and head above the floor
-    as it stands, hips to head, arms, hips to ankles.
+    """Return lengths (5,) in joint heights of a body with proportions (18,): hips and head above the floor as it
+    stands, hips to head, arms, hips to ankles.
     """
-    upper_arm, forearm, thigh, calf, chord = proportions[:5]
-    hips = ANKLE + DROP + thigh + calf
-    return np.array([hips, hips + chord, chord, upper_arm + forearm, hips - ANKLE])
+    upper_arm, forearm, chord = proportions[[0, 1, 4]]
+    (trunk, _), (legs, ahead) = lines(proportions)
+    return np.array([ANKLE + legs, ANKLE + legs + trunk, chord, upper_arm + forearm, np.hypot(legs, ahead)])
+
+
+def lines(proportions: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return (how far up, how far forward) it is from hips to head, and from ankles to hips, in joint heights."""
+    chord, ahead = proportions[4], proportions[HEAD_AHEAD]
+    legs = proportions[2] + proportions[3] - proportions[LEGS_UP]
+    return (float(np.sqrt(max(chord * chord - ahead * ahead, 0.0))), float(ahead)), (legs, -proportions[LEGS_AHEAD])
 
 
 def own_lengths(body: Humanoid, figure: Figure) -> Floats:
@@ -40,10 +46,11 @@ def own_lengths(body: Humanoid, figure: Figure) -> Floats:
     return np.array(lengths) / body.joint_height
 
 
-def leans(body: Humanoid) -> Floats:
-    """Return by how much more than CMU's people a body leans forward in the neutral pose (2,) [rad]: from hips to head,
-    from ankles to hips.
+def leans(body: Humanoid, proportions: Floats) -> Floats:
+    """Return by how much more than one with proportions (18,) a body leans forward in the neutral pose (2,) [rad]: from
+    hips to head, from ankles to hips.
     """
     hips, head, left, right = body.markers(body.neutral_pose)[[HIPS, HEAD, LEFT_FOOT, RIGHT_FOOT]]
-    trunk, legs = head - hips, hips - 0.5 * (left + right)
-    return np.array([np.arctan2(trunk[2], trunk[1]) - HEAD_AHEAD, np.arctan2(legs[2], legs[1]) - LEGS_AHEAD])
+    known = [np.arctan2(ahead, up) for up, ahead in lines(proportions)]
+    own = [np.arctan2(v[2], v[1]) for v in (head - hips, hips - 0.5 * (left + right))]
+    return np.subtract(own, known, dtype=np.float64)
