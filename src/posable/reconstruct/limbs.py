@@ -47,6 +47,7 @@ from .track_state import STRAIGHT, calm_pole, requested_orientation, settled
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 LATE_RATE = 2.0 * math.pi  # [rad/s] of joints that catch up, beyond the angle by which their end moves on
+ESTIMATED = 0.75  # of the rate of a swivel: of the joints of limbs whose end is estimated
 POPPED = 2.0  # times as far as its hand or foot moves, and by a quick swivel: an elbow or knee that moves further pops
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
@@ -114,8 +115,8 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
     away = norm(sub(mid, vec_of(memory[t]["mids"], limb)))
     if late or (not free and away > (most + carried) * model["upper"] + POPPED * moved):
         late, most = True, min(max(most, rate), rate + swung)
-    elif not free:
-        most = math.inf
+    else:
+        most = ESTIMATED * most if free else math.inf
     missed = False
     for k in range(3):
         joint = joint_of(figure, limb, k)

@@ -65,6 +65,7 @@ TRACK = np.dtype(
     [
         *(("heading", "f8", 3), ("shown_heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
         *(("feet", "f8", (2, 3)), ("step_starts", "f8", (2, 3)), ("step_fractions", "f8", 2)),
+        *(("free_feet", "f8", (2, 3)), ("standing", "i8", 2)),
         *(
             ("goals", "f8", (SLOTS, 3)),
             ("velocities", "f8", (SLOTS, 3)),
@@ -90,7 +91,8 @@ TRACK = np.dtype(
   where left is; `yaw_rate` [rad/s], smoothed;
 - `poles`: directions of elbows and knees in their limb's frame; zero: unknown;
 - `feet`, `step_starts` [m], `step_fractions`: of untracked feet: positions (NaN: none yet), where their steps began,
-  and the fraction of each that is done (1: all of it);
+  and the fraction of each that is done (1: all of it); `free_feet` [m]: where a prior has them (NaN: none yet),
+  `standing`: whether they are planted;
 - `goals` [m]: the last targets (NaN: none); `velocities` [m/s], relative to the body as a whole; `bridged` [m]: where a
   point that returned would be, had it not, `returning` where it was; `seen` [s]: time since it returned, below 0
   while it is lost;
@@ -115,7 +117,16 @@ def new_state(tracks: int, like: Any = None) -> Records:
     if isinstance(like, GpuArray):
         return repeated(new_state(1), tracks, like)  # type: ignore[return-value]
     out = np.zeros(tracks, TRACK)
-    unknown = ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations", "clavicles")
+    unknown = (
+        "feet",
+        "free_feet",
+        "step_starts",
+        "step_fractions",
+        "goals",
+        "orientations",
+        "limb_rotations",
+        "clavicles",
+    )
     for name in (*unknown, "carriers", "mids", "hips", "bends", "said"):
         out[name] = np.nan
     out["seen"] = out["orientations_seen"] = np.inf

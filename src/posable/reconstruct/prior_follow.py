@@ -12,7 +12,7 @@ from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import angle_between, axis_angle, rotate, slerp
 from ..math.vector import add, any_perpendicular, cross, dot, lerp, norm, scale, sub, unit
 from ..skeleton.forward import vec_at
-from .packed import HEAD, HIPS, SAID, SLOTS, Figure, Rows, given, set_vec, vec_of
+from .packed import HEAD, HIPS, LEFT_FOOT, RIGHT_FOOT, SAID, SLOTS, Figure, Rows, given, set_vec, vec_of
 from .prior_kernels import PREDICTED, Prediction
 from .prior_layout import AXES, BENDS, ERRORS, MIDS, TO_HEAD
 from .prior_spine import said_in_world
@@ -128,7 +128,10 @@ def hold_back(i: int, t: int, k: int, figure: Figure, memory: Records, dt: float
         return
     by, goals = HEAD if k == HIPS else HIPS, memory[t]["goals"]
     along = sub(vec_at(rows.goals, i, by), vec_of(goals, by))
-    before, now = add(vec_of(goals, k), along), vec_at(rows.goals, i, k)
+    last, now = vec_of(goals, k), vec_at(rows.goals, i, k)
+    if k >= LEFT_FOOT and k <= RIGHT_FOOT and figure.tracked[0, k] < 0:  # not where it is planted
+        last = vec_of(memory[t]["free_feet"], k - LEFT_FOOT)
+    before = add(last, along)
     away, most = norm(sub(now, before)), FASTEST * figure.stance[0]["joint_height"] * dt
     if away > most:  # false where there is none before
         set_vec(rows.goals, i, k, lerp(before, now, most / away))

@@ -32,6 +32,7 @@ from .packed import (
     vec_from,
     vec_of,
 )
+from .planting import plant_feet
 from .prior_fade import fade
 from .prior_follow import (
     FOLLOW,
@@ -106,6 +107,7 @@ def predict_trunk(
         tilt_to_feet(i, figure, rows)
     if memory.shape[0] > 0 and dt > 0.0:
         remember_ends(i, t, figure, memory, rows)
+        plant_feet(i, t, figure, rows, memory, dt)
     position, heading = settle_trunk(i, t, figure, memory, dt, rows)
     if memory.shape[0] > 0 and (shown or norm(before) < 0.5):
         for c in range(3):
