@@ -46,10 +46,7 @@ def planted(i: int, t: int, side: int, goal: Vec3, figure: Figure, rows: Rows, m
         fractions[side], state["standing"][side] = 1.0, 0
         put_vec(state["feet"], side, goal)
         return goal
-    if vec_at(rows.goals, i, HIPS)[1] - figure.settings[0]["floor"] < FOLDED * leg:
-        state["standing"][side], fractions[side] = 0, 1.0
-        put_vec(state["feet"], side, goal)
-        return goal
+    low = vec_at(rows.goals, i, HIPS)[1] - figure.settings[0]["floor"] < FOLDED * leg
     speed = norm(sub(goal, before)) / (leg * dt)
     height = (goal[1] - figure.settings[0]["floor"] - figure.soles[side]["depth"]) / leg
     base = add(
@@ -58,7 +55,7 @@ def planted(i: int, t: int, side: int, goal: Vec3, figure: Figure, rows: Rows, m
     if state["standing"][side]:
         away = math.hypot(goal[0] - at[0], goal[2] - at[2]) / leg
         behind = away > (STRIDE if state["standing"][1 - side] else 2.0 * STRIDE)
-        if not (behind or speed > FAST or height > HIGH or norm(sub(at, base)) > REACH * leg):
+        if not (behind or low or speed > FAST or height > HIGH or norm(sub(at, base)) > REACH * leg):
             return (at[0], goal[1], at[2])
         state["standing"][side], fractions[side] = 0, 0.0
         put_vec(state["step_starts"], side, (at[0], goal[1], at[2]))
@@ -71,6 +68,6 @@ def planted(i: int, t: int, side: int, goal: Vec3, figure: Figure, rows: Rows, m
         lift = LIFT * 16.0 * s * s * (1.0 - s) * (1.0 - s) * norm(sub(goal, start))
         shown = (shown[0], shown[1] + max(lift - max(height * leg, 0.0), 0.0), shown[2])
     put_vec(state["feet"], side, shown)
-    if s >= 1.0 and speed < SLOW and height < LOW and norm(sub(shown, base)) <= REACH * leg:
+    if not low and s >= 1.0 and speed < SLOW and height < LOW and norm(sub(shown, base)) <= REACH * leg:
         state["standing"][side] = 1
     return shown

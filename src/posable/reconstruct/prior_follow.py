@@ -129,7 +129,9 @@ def hold_back(i: int, t: int, k: int, figure: Figure, memory: Records, dt: float
     by, goals = HEAD if k == HIPS else HIPS, memory[t]["goals"]
     along = sub(vec_at(rows.goals, i, by), vec_of(goals, by))
     last, now = vec_of(goals, k), vec_at(rows.goals, i, k)
-    if k >= LEFT_FOOT and k <= RIGHT_FOOT and figure.tracked[0, k] < 0:  # not where it is planted
+    if (
+        k >= LEFT_FOOT and k <= RIGHT_FOOT and figure.tracked[0, k] < 0 and memory[t]["standing"][k - LEFT_FOOT]
+    ):  # not where it is planted
         last = vec_of(memory[t]["free_feet"], k - LEFT_FOOT)
     before = add(last, along)
     away, most = norm(sub(now, before)), FASTEST * figure.stance[0]["joint_height"] * dt
