@@ -216,7 +216,10 @@ def test_nothing_that_a_stream_is_given_spoils_what_comes_after(body, walk, name
     stream = make()
     for k, x in enumerate([None, None, *FAR, None, 1e6, None, *FAR, None]):
         step(stream, x, k)
-    calm, fresh = 150, make()
+    calm, fresh = (
+        200,
+        make(),
+    )  # from 1,000 km away, and a pelvis that lost where front is finds it while the body walks on
     for k in range(calm):
         after, wanted = step(stream, None, k), step(fresh, None, k)
     if isinstance(after, np.ndarray):

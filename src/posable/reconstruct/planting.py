@@ -24,7 +24,7 @@ LOW, HIGH = 0.1, 0.2  # [leg lengths] above the floor, likewise
 STRIDE = 0.13  # [leg lengths]
 STEP, PACE = 0.3, 2.0  # [s] of a step, or for a long way as long as it takes at [leg lengths a second] on average
 LIFT = 0.25  # of the way of a step
-REACH, FOLDED = 0.999, 0.6  # of a leg: who sits or lies does not stand
+REACH, FOLDED = 0.999, 0.7  # of a leg: who sits or lies does not stand
 
 
 @kernel

@@ -40,7 +40,9 @@ from .packed import (
 FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
 KEEP = 0.05  # [s] in which where it was bridged to takes on its velocity once it has returned
 RETURN = 0.3  # [s] until a point that returns is met again, or as long as its way takes at
+LONGEST = 1.0  # [s] that it takes at most: from further than 3 m nothing returns as a body moves
 PACE, ROTATION_PACE = 3.0, 1.5 * math.pi  # [m/s], [rad/s] on average
+ASTRAY = 2.0  # [m] from their goal, where hips of no body are
 CALM = math.pi  # [rad/s]: of pelvis and spine, while they catch up with a change of what is known
 LATE_NOW = 2  # of a trunk that is late: found in this frame
 UNSEEN = -2.0  # in place of the time since an orientation was seen: it never was, and the body's own is stored
@@ -162,7 +164,7 @@ def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: floa
         put_vec(state["returning"], k, here)
         there = gone_on(t, k, vec_of(bridged, k), centre, now, rotation, memory, dt)
         put_vec(bridged, k, there)
-        seen[k] += dt * min(1.0, RETURN * PACE / max(norm(sub(there, here)), 1e-9))
+        seen[k] += dt * min(1.0, RETURN * max(PACE / max(norm(sub(there, here)), 1e-9), 1.0 / LONGEST))
         if seen[k] < RETURN:
             set_vec(rows.goals, i, k, lerp(here, there, left_of(seen[k] / RETURN)))
     centre, now, rotation = carried(i, t, 0.0, rows, memory, dt)
@@ -321,12 +323,13 @@ def settled(t: int, figure: Figure, memory: Records) -> bool:
 @kernel
 def calm_hips(i: int, t: int, memory: Records, dt: float, rows: Rows, position: Vec3) -> Vec3:
     """Return where the hips are put [m]: from their goal they move away, or back to it, by `PACE` at most. So nothing
-    jumps where a trunk that has not caught up has another of its ends to meet.
+    jumps where a trunk that has not caught up has another of its ends to meet. Further than `ASTRAY` from it they go
+    back at once: points were somewhere else altogether.
     """
     state, goal = memory[t], vec_at(rows.goals, i, HIPS)
     before = sub(vec_from(state["hips"]), vec_of(state["goals"], HIPS))
     change = sub(sub(position, goal), before)
-    if norm(change) > PACE * dt:  # false where there was none before
+    if norm(change) > PACE * dt and norm(before) < ASTRAY:  # false where there was none before
         position = add(goal, add(before, scale(change, PACE * dt / norm(change))))
     for c in range(3):
         state["hips"][c] = position[c]
