@@ -194,6 +194,19 @@ def test_a_lost_orientation_is_held_and_eased_back(body, solver, walk):
     assert answer.marker_orientation_errors["head"][80:].max() < 1e-6
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_orientation_that_returns_goes_the_shorter_way(body, sign):
+    """Of the two quaternions of a rotation either may be given; the pelvis was lost, and faces elsewhere then."""
+    solver, standing = SequentialIK(body, markers=("hips", "head")), body.markers(body.neutral_pose)[:2]
+    points, turns = np.repeat(standing[None], 180, axis=0), np.full((180, 4), np.nan)
+    turns[:60] = [1.0, 0.0, 0.0, 0.0]
+    turns[90:] = sign * pm.axis_angle([0.0, 1.0, 0.0], np.radians(100.0))
+    answer = solver.track(points, fps=60.0, orientations={"hips": turns})
+    missed = np.degrees(answer.marker_orientation_errors["hips"][90:])
+    assert missed.max() < 105.0 and np.diff(missed).max() < 1.0  # it faced 100 degrees elsewhere
+    assert missed[45:].max() < 1.0
+
+
 def test_orientation_errors_of_a_track_are_measured_from_what_was_requested(body, walk):
     points = body.markers(walk.pose[:60])
     turns = orientations_of(body, walk.pose[:60])

@@ -210,7 +210,7 @@ def bridge_orientation(i: int, t: int, k: int, rotation: Quat, rows: Rows, memor
     if seen[k] < 0.0:
         seen[k] = 0.0
         put_quat(state["bridged_orientations"], k, before)
-        put_quat(state["orientation_gaps"], k, mul(before, conj(here)))
+        put_quat(state["orientation_gaps"], k, nearer(mul(before, conj(here)), (1.0, 0.0, 0.0, 0.0)))  # the shorter way
     there = unit_quat(mul(rotation, quat_of(state["bridged_orientations"], k)))
     put_quat(state["bridged_orientations"], k, there)
     gap = nearer(mul(there, conj(here)), quat_of(state["orientation_gaps"], k))
@@ -274,7 +274,8 @@ def store_frame(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
     old, new = vec_from(state["heading"]), (rows.heading[i, 0], rows.heading[i, 1], rows.heading[i, 2])
     level = math.hypot(old[0], old[2]) * math.hypot(new[0], new[2])  # the less, the less it says
     rotated = level * math.atan2(old[2] * new[0] - old[0] * new[2], old[0] * new[0] + old[2] * new[2])
-    if trunk_is_hidden(i, figure, rows):
+    # What eases in where the pelvis faces shows no rate: it would carry along what it is eased from.
+    if trunk_is_hidden(i, figure, rows) or 0.0 <= state["orientations_seen"][HIPS] < RETURN:
         rotated = 0.0
     state["yaw_rate"] += (rotated / dt - state["yaw_rate"]) * min(1.0, dt / EVENED)
     for c in range(3):
